@@ -1,0 +1,1 @@
+"""The densities: how likely a value is in its context (method, step 2)."""

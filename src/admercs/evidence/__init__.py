@@ -1,0 +1,1 @@
+"""The evidence: rows and contexts inform each other (method, step 3)."""

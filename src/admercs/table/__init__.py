@@ -1,0 +1,1 @@
+"""The table: columns and their kinds, raw values, bin codes."""
