@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from admercs._version import __version__
 
 if TYPE_CHECKING:
-    from admercs.detector import ADMERCS
+    from admercs.estimator import ADMERCS
 
 __all__ = ["ADMERCS", "__version__"]
 
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> object:
     # The detector drags in numba and scikit-learn; a script that only asks for the version,
     # or a shell that completes a command line, should not wait for them.
     if name == "ADMERCS":
-        from admercs.detector import ADMERCS
+        from admercs.estimator import ADMERCS
 
         return ADMERCS
     raise AttributeError(f"module 'admercs' has no attribute {name!r}")

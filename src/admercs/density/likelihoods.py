@@ -1,0 +1,40 @@
+"""The reference distributions of all scoring nodes as flat tables."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2
+
+
+class Likelihoods(NamedTuple):
+    """How likely each value is in each scoring node; a *slot* is one such distribution.
+
+    A value's log likelihood log ω is ``log_present[slot] + min(0, log(κ / τ))``, a missing value's is
+    ``log_missing[slot]``. Continuous targets keep log(κ / τ) on a grid with spacing ``step[slot]``, cut into
+    segments around the places where there are values; outside of every segment, and wherever the table
+    is below it, ``log_floor[slot]`` holds. Discrete and nominal targets keep log(κ / τ) per value.
+    """
+
+    kind: NDArray[np.int8]  # per column: CONTINUOUS, DISCRETE or NOMINAL
+    slot: NDArray[np.int32]  # per node: its slot, or -1
+    n: NDArray[np.int64]  # per slot: training rows
+    n_missing: NDArray[np.int64]  # per slot: rows where the target is missing
+    log_present: NDArray[np.float64]  # per slot
+    log_missing: NDArray[np.float64]  # per slot
+    log_floor: NDArray[np.float64]  # per slot: log(κ / τ) of an isolated or unseen value
+    log_tau: NDArray[np.float64]  # per slot: log τ, to get back to densities
+    bandwidth: NDArray[np.float64]  # per slot, continuous: h
+    step: NDArray[np.float64]  # per slot, continuous
+    segment_ptr: NDArray[np.int64]  # slots + 1
+    segment_start: NDArray[np.float64]  # per segment: working value of its first grid point
+    table_ptr: NDArray[np.int64]  # segments + 1
+    table: NDArray[np.float32]  # log(κ / τ) at the grid points
+    value_ptr: NDArray[np.int64]  # slots + 1, discrete and nominal
+    log_value: NDArray[np.float64]  # log(κ / τ) per value
+    count: NDArray[np.int64]  # rows per value
+    distinct_ptr: NDArray[np.int64]  # M + 1
+    distinct: NDArray[np.float64]  # discrete columns: their values, ascending

@@ -1,0 +1,1 @@
+"""The detector: a fitted model, and how it is fitted, scored and kept."""

@@ -1,0 +1,52 @@
+"""All trees of a model as flat arrays, which compiled kernels can walk."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Forest(NamedTuple):
+    """One tree per used column, their nodes one after the other.
+
+    The nodes of the tree for column m are ``root[m]:root[m + 1]`` in preorder (a node, its left
+    subtree, its right subtree). Node numbers in ``left``, ``right``, ``parent`` and ``scorer`` count over the
+    whole forest.
+    """
+
+    root: NDArray[np.int64]  # M + 1
+    feature: NDArray[np.int32]  # the column a node splits on; -1 for a leaf
+    threshold: NDArray[np.float64]  # numeric split: working value <= threshold goes left
+    bin: NDArray[np.int32]  # the same split in codes: code <= bin goes left
+    subset: NDArray[np.int32]  # nominal split: row of `subsets`; -1 otherwise
+    missing_left: NDArray[np.bool_]  # where a missing value goes
+    left: NDArray[np.int32]  # -1 for a leaf
+    right: NDArray[np.int32]
+    parent: NDArray[np.int32]  # -1 for a root
+    n: NDArray[np.int64]  # training rows in the node
+    impurity: NDArray[np.float64]
+    scorer: NDArray[np.int32]  # leaves: the node on the path whose rows judge a row of this leaf
+    subsets: NDArray[np.uint64]  # n x 4: bit c is set when category code c goes left
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees, one per used column."""
+        return len(self.root) - 1
+
+    def tree_of(self, node: int) -> int:
+        """Return the tree (the target column) that a node belongs to."""
+        return int(np.searchsorted(self.root, node, side="right")) - 1
+
+    def leaves(self, tree: int) -> NDArray[np.int64]:
+        """Return the node numbers of the leaves of one tree."""
+        start, stop = self.root[tree], self.root[tree + 1]
+        return start + np.flatnonzero(self.feature[start:stop] < 0)
+
+    def path(self, node: int) -> list[int]:
+        """Return the nodes from the root down to ``node``, both included."""
+        nodes = [int(node)]
+        while self.parent[nodes[-1]] >= 0:
+            nodes.append(int(self.parent[nodes[-1]]))
+        return nodes[::-1]
