@@ -1,0 +1,22 @@
+"""Compiled kernels: one decorator, so that all of them are cached the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile a function to machine code that releases the interpreter lock.
+
+    The code is cached on disk. Where neither the package folder nor the user's cache folder can be
+    written, numba refuses to cache at all; the kernel is then compiled in each process instead.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True)(function)
