@@ -23,9 +23,22 @@ PRICE = "price (EUR)"
 COLOUR = "colour"
 HEAT_PUMP = "heat pump"
 
-_BAD_FACTORY = "Ghent"
-_BAD_DAYS = np.arange(np.datetime64("2021-03-01"), np.datetime64("2021-03-10"))
-_FIRST_DAY, _LAST_DAY = np.datetime64("2020-06-01"), np.datetime64("2021-12-31")
+# Production goes from factory to factory: who builds from which day on.
+_RUNS = (
+    ("Turin", "2020-06-01"),
+    ("Graz", "2020-08-01"),
+    ("Brno", "2020-10-05"),
+    ("Ghent", "2020-12-01"),
+    ("Turin", "2021-01-11"),
+    ("Ghent", "2021-03-01"),
+    ("Graz", "2021-03-10"),
+    ("Brno", "2021-05-17"),
+    ("Ghent", "2021-07-26"),
+    ("Turin", "2021-09-20"),
+    ("Graz", "2021-11-08"),
+)
+_BAD_RUN = 5
+_LAST_DAY = np.datetime64("2021-12-31")
 _COLOURS = ("white", "black", "grey", "blue", "red", "green")
 _COLOUR_SHARES = (0.3, 0.24, 0.2, 0.13, 0.09, 0.04)
 _N_LOCAL, _DEFECTIVE_SHARE = 6, 0.024
@@ -36,7 +49,6 @@ _SHORT_RANGE = 200.0
 @dataclass(frozen=True)
 class _Model:
     name: str
-    factories: tuple[str, ...]
     capacities: tuple[float, ...]
     charging: tuple[float, ...]
     consumption: float
@@ -45,10 +57,10 @@ class _Model:
 
 
 _MODELS = (
-    _Model("City", ("Turin", "Brno"), (42.0, 52.0), (50.0, 100.0), 13.6, 1180, 17_500),
-    _Model("Sedan", ("Ghent", "Graz"), (60.0, 78.0), (120.0, 150.0), 15.4, 1420, 24_000),
-    _Model("Estate", ("Ghent", "Brno"), (60.0, 78.0), (120.0, 150.0), 16.6, 1500, 26_500),
-    _Model("SUV", ("Graz", "Ghent"), (78.0, 96.0), (150.0, 200.0), 19.2, 1680, 32_000),
+    _Model("City", (42.0, 52.0), (50.0, 100.0), 13.6, 1180, 17_500),
+    _Model("Sedan", (60.0, 78.0), (120.0, 150.0), 15.4, 1420, 24_000),
+    _Model("Estate", (60.0, 78.0), (120.0, 150.0), 16.6, 1500, 26_500),
+    _Model("SUV", (78.0, 96.0), (150.0, 200.0), 19.2, 1680, 32_000),
 )
 _MODEL_SHARES = (0.34, 0.26, 0.16, 0.24)
 
@@ -63,14 +75,14 @@ def make_electric_vehicles(
 
     The cars follow simple rules: the model decides which batteries there are and what the car
     weighs and uses; capacity and consumption decide the range; price and charging power follow
-    from model and battery. Planted into that are
+    from model and battery; the factories take turns. Planted into that are
 
     - one *global outlier*: a range of 200 km, which no other car has;
     - six *local outliers*: capacity and range are both common, but not together;
     - *defective* cars (24 in a thousand), made in Ghent from 1 to 9 March 2021, each with one or
       two faults: a short range, slow charging, or a consumption that does not fit the model;
-    - one *accidental inlier*: made there and then, yet nothing about it looks wrong. No other
-      car was made there in these days.
+    - one *accidental inlier*: made there and then, yet nothing about it looks wrong. All other
+      cars of that production run are defective.
 
     A few colours, charging powers and prices are missing.
 
@@ -124,8 +136,7 @@ def _ordinary_cars(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
     """Draw cars that follow all the rules, none of them from the faulty batch's days."""
     model = rng.choice(len(_MODELS), n, p=_MODEL_SHARES)
     battery = rng.integers(0, 2, n)
-    factory = rng.integers(0, 2, n)
-    names = np.array([_MODELS[m].factories[f] for m, f in zip(model, factory, strict=True)], object)
+    run, date = _production(rng, n)
     pump = rng.random(n) < 0.55
     capacity = _per_car(model, battery, "capacities") + rng.normal(0, 0.25, n)
     base = np.array([m.consumption for m in _MODELS])[model]
@@ -134,8 +145,8 @@ def _ordinary_cars(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
     price = np.array([m.base_price for m in _MODELS])[model] + 190 * capacity + 950 * pump
     return {
         MODEL: np.array([_MODELS[m].name for m in model], object),
-        FACTORY: names,
-        DATE: _dates(rng, names),
+        FACTORY: np.array([_RUNS[r][0] for r in run], object),
+        DATE: date,
         CAPACITY: capacity.round(1),
         CONSUMPTION: consumption.round(1),
         RANGE: (capacity / consumption * 100 * rng.normal(1, 0.01, n)).round(),
@@ -152,13 +163,20 @@ def _per_car(model: np.ndarray, battery: np.ndarray, field: str) -> np.ndarray:
     return np.array([getattr(m, field) for m in _MODELS], float)[model, battery]
 
 
-def _dates(rng: np.random.Generator, factory: np.ndarray) -> np.ndarray:
-    """Draw production days; the factory of the faulty batch makes no other cars in its days."""
-    days = np.arange(_FIRST_DAY, _LAST_DAY + 1)
-    dates = rng.choice(days, factory.size)
-    clash = (factory == _BAD_FACTORY) & np.isin(dates, _BAD_DAYS)
-    dates[clash] = rng.choice(days[~np.isin(days, _BAD_DAYS)], int(clash.sum()))
-    return dates
+def _run_days(run: int) -> np.ndarray:
+    """List the days of one production run."""
+    first = np.datetime64(_RUNS[run][1])
+    after = np.datetime64(_RUNS[run + 1][1]) if run + 1 < len(_RUNS) else _LAST_DAY + 1
+    return np.arange(first, after)
+
+
+def _production(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw production run and day of each car, leaving the faulty run empty."""
+    days = [_run_days(run) for run in range(len(_RUNS))]
+    days[_BAD_RUN] = days[_BAD_RUN][:0]
+    run_of_day = np.repeat(np.arange(len(_RUNS)), [d.size for d in days])
+    drawn = rng.integers(0, run_of_day.size, n)
+    return run_of_day[drawn], np.concatenate(days)[drawn]
 
 
 def _plant_batch(
@@ -167,11 +185,12 @@ def _plant_batch(
     kind: np.ndarray,
     odd: dict[int, tuple[str, ...]],
 ) -> None:
-    """Move some of the factory's cars into the bad days and break all but one of them."""
+    """Fill the faulty run with cars from elsewhere and break all but one of them."""
     # A third off a long range is still a common range: no fault is visible in one column alone.
-    made_there = np.flatnonzero((columns[FACTORY] == _BAD_FACTORY) & (columns[RANGE] > 400))
-    batch = rng.permutation(made_there)[: round(_DEFECTIVE_SHARE * kind.size) + 1]
-    columns[DATE][batch] = rng.choice(_BAD_DAYS, batch.size)
+    suited = np.flatnonzero(columns[RANGE] > 400)
+    batch = rng.permutation(suited)[: round(_DEFECTIVE_SHARE * kind.size) + 1]
+    columns[FACTORY][batch] = _RUNS[_BAD_RUN][0]
+    columns[DATE][batch] = rng.choice(_run_days(_BAD_RUN), batch.size)
     for row in batch[1:].tolist():
         faults = rng.permutation((RANGE, CHARGING, CONSUMPTION))[: rng.integers(1, 3)].tolist()
         for fault in faults:
