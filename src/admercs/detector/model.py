@@ -1,0 +1,76 @@
+"""What a fitted detector consists of, and what it says about a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.likelihoods import Likelihoods
+from admercs.table.schema import Schema
+from admercs.trees.forest import Forest
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters a fitted model needs to judge rows."""
+
+    rho: float
+    gamma_delta: float
+    gamma_lambda: float
+    marginal_views: bool
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted detector; its size depends on the number of leaves, not on the number of rows.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns; ``schema.used`` are the attributes 0 … M−1.
+    forest : Forest
+        One tree per attribute.
+    likelihoods : Likelihoods
+        The reference distributions of the scoring nodes.
+    log_lambda : ndarray of float64, one per node
+        log λ of each leaf (its score as an anomalous context), −inf for other nodes.
+    settings : Settings
+        The parameters used in judging.
+    n_rows : int
+        Rows of the training table.
+    evidence_quantiles : ndarray of float64
+        Quantiles of the training rows' evidence at the levels `QUANTILE_LEVELS`, for percentiles.
+    members : dict of int to ndarray of int64
+        Training row numbers of the anomalous contexts (leaf node → rows), at most
+        `MAX_MEMBERS` each.
+    """
+
+    schema: Schema
+    forest: Forest
+    likelihoods: Likelihoods
+    log_lambda: NDArray[np.float64]
+    settings: Settings
+    n_rows: int
+    evidence_quantiles: NDArray[np.float64]
+    members: dict[int, NDArray[np.int64]]
+
+
+class Judgement(NamedTuple):
+    """What the model says about a block of rows; every array has one row per attribute.
+
+    The evidence against row i is the sum over attributes of ``pattern``, ``context`` and ``marginal``.
+    """
+
+    leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
+    log_omega: NDArray[np.float64]  # how likely its value is among the rows of scorer[leaf]
+    log_omega_root: NDArray[np.float64]  # how likely its value is in the whole table
+    pattern: NDArray[np.float64]  # evidence from breaking the leaf's pattern
+    context: NDArray[np.float64]  # evidence from sitting in an anomalous context
+    marginal: NDArray[np.float64]  # evidence from being odd in the whole table
+
+    def cells(self) -> NDArray[np.float64]:
+        """Return the evidence per attribute and row."""
+        return self.pattern + self.context + self.marginal
