@@ -1,0 +1,394 @@
+"""What an explanation consists of: plain frozen records that carry their own words.
+
+Everything is worked out before a record is made, so that showing one never computes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
+ConditionKind = Literal["interval", "values", "excluded", "missing", "recorded"]
+TypicalKind = Literal["intervals", "values", "missing", "recorded"]
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as something JSON knows: dates as ISO text, durations in seconds.
+
+    Examples
+    --------
+    >>> plain(dt.date(2021, 3, 1)), plain(dt.timedelta(minutes=2)), plain(0.5)
+    ('2021-03-01', 120.0, 0.5)
+    """
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What holds for one attribute in a context.
+
+    Attributes
+    ----------
+    attribute : str
+        Name of the column.
+    kind : {"interval", "values", "excluded", "missing", "recorded"}
+        ``"interval"``: ``low < x <= high``; ``"values"``: one of ``values``; ``"excluded"``: none of
+        ``values``; ``"missing"``: no value at all; ``"recorded"``: any value.
+    low, high : number, date, … or None
+        The bounds of an interval; None where it is open.
+    values : tuple
+        The categories meant by the kinds ``"values"`` and ``"excluded"``.
+    missing : bool
+        Whether a missing value satisfies the condition too.
+    other : bool
+        Whether a category that was rare or absent in the training table satisfies it too.
+    text : str
+        The condition in words.
+
+    Examples
+    --------
+    >>> Condition("age", "interval", low=17.5, high=30.5, text="age 18 to 30").holds(30)
+    True
+    >>> Condition("job", "excluded", values=("clerk",), text="job ≠ clerk").holds("clerk")
+    False
+    """
+
+    attribute: str
+    kind: ConditionKind
+    low: Value = None
+    high: Value = None
+    values: tuple[Value, ...] = ()
+    missing: bool = False
+    other: bool = False
+    text: str = ""
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether a value, given as in the table (None or NaN when missing), satisfies it."""
+        if value is None or value != value:  # noqa: PLR0124 (NaN and NaT differ from themselves)
+            return self.missing or self.kind == "missing"
+        if self.kind == "interval":
+            above = self.low is None or value > self.low
+            return bool(above and (self.high is None or value <= self.high))
+        if self.kind == "values":
+            return value in self.values
+        if self.kind == "excluded":
+            return value not in self.values
+        return self.kind == "recorded"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict (see the page on explanations for its fields)."""
+        return {
+            "attribute": self.attribute,
+            "kind": self.kind,
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "values": plain(self.values),
+            "missing": self.missing,
+            "other": self.other,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class Typical:
+    """What is typical for the target of a context.
+
+    Attributes
+    ----------
+    kind : {"intervals", "values", "missing", "recorded"}
+        Numeric targets: regions of highest density; nominal targets and numeric ones with few distinct
+        values: values with their shares; or that the value is usually missing, or usually not.
+    intervals : tuple of (low, high)
+        The regions, both ends included.
+    shares : tuple of (value, share)
+        The typical values, most frequent first, each with its share among the rows of the context.
+    share : float
+        The share of the context's rows (those with a missing target included) that is typical.
+    text : str
+        The same in words.
+    """
+
+    kind: TypicalKind
+    intervals: tuple[tuple[Value, Value], ...] = ()
+    shares: tuple[tuple[Value, float], ...] = ()
+    share: float = 1.0
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {
+            "kind": self.kind,
+            "intervals": plain(self.intervals),
+            "shares": [{"value": plain(value), "share": share} for value, share in self.shares],
+            "share": self.share,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason for a row's score.
+
+    Attributes
+    ----------
+    kind : {"pattern", "context"}
+        The row breaks a pattern, or it belongs to an anomalous context.
+    target : str
+        The attribute that is odd, or that the context was found for.
+    value : number, text, date, … or None
+        The row's own value of the target; None when it is missing.
+    value_text : str
+        That value in words.
+    conditions : tuple of Condition
+        What the row has in common with the rows it is compared with. Empty: the whole table.
+    typical : Typical or None
+        What is typical among those rows; None for an anomalous context.
+    n : int
+        Training rows that satisfy the conditions.
+    likelihood : float or None
+        How likely the row's value is there, from 0 to 1 (typical); None for an anomalous context.
+    evidence : float
+        The part of the row's evidence that is due to this reason and those in ``also``.
+    share : float
+        The same as a fraction of the row's evidence.
+    context : int
+        The leaf that judged the row, to be passed on to ``describe_context``.
+    also : tuple of Reason
+        The same oddity seen from other sides: other attributes of the same relation, the whole table.
+    text : str
+        The reason as a sentence.
+    """
+
+    kind: Literal["pattern", "context"]
+    target: str
+    value: Value
+    value_text: str
+    conditions: tuple[Condition, ...]
+    typical: Typical | None
+    n: int
+    likelihood: float | None
+    evidence: float
+    share: float
+    context: int
+    also: tuple[Reason, ...] = ()
+    text: str = ""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes the reason speaks of: the target (of a pattern) and the conditions'."""
+        names = (self.target,) if self.kind == "pattern" else ()
+        return (*names, *(condition.attribute for condition in self.conditions))
+
+    def __str__(self) -> str:
+        return f"{self.text}   ({self.share:.0%} of the evidence)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {
+            "kind": self.kind,
+            "target": self.target,
+            "value": plain(self.value),
+            "value_text": self.value_text,
+            "conditions": [condition.to_dict() for condition in self.conditions],
+            "typical": None if self.typical is None else self.typical.to_dict(),
+            "n": self.n,
+            "likelihood": self.likelihood,
+            "evidence": self.evidence,
+            "share": self.share,
+            "context": self.context,
+            "also": [other.to_dict() for other in self.also],
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class RowExplanation:
+    """Why a row got its score.
+
+    Attributes
+    ----------
+    label : hashable
+        The row's label in the table that was given, or its number.
+    score : float
+        How anomalous the row is, 0 to 1: ``1 - exp(-evidence)``.
+    evidence : float
+        The evidence against the row; its reasons and ``rest`` add up to it.
+    percentile : float
+        Percentage of the training rows that are less anomalous.
+    reasons : tuple of Reason
+        The strongest reasons, strongest first.
+    rest : float
+        The evidence of the reasons that are not listed.
+    n_rest : int
+        How many those are.
+    by_association : bool
+        Whether more than half of the evidence comes from the company the row keeps (anomalous
+        contexts) instead of from its own values.
+    cells : dict of str to float
+        The evidence per attribute; it adds up to ``evidence`` as well.
+    """
+
+    label: Any
+    score: float
+    evidence: float
+    percentile: float
+    reasons: tuple[Reason, ...]
+    rest: float = 0.0
+    n_rest: int = 0
+    by_association: bool = False
+    cells: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        from admercs.explanation.text import row_text
+
+        return row_text(self)
+
+    def _repr_html_(self) -> str:
+        from admercs.explanation.html import row_html
+
+        return row_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {
+            "label": plain(self.label),
+            "score": self.score,
+            "evidence": self.evidence,
+            "percentile": self.percentile,
+            "by_association": self.by_association,
+            "reasons": [reason.to_dict() for reason in self.reasons],
+            "rest": self.rest,
+            "n_rest": self.n_rest,
+            "cells": dict(self.cells),
+        }
+
+
+@dataclass(frozen=True)
+class Context:
+    """A group of rows that look alike: a leaf of one of the trees.
+
+    Attributes
+    ----------
+    leaf : int
+        Its number, as in ``Reason.context``.
+    target : str
+        The attribute whose tree it belongs to.
+    conditions : tuple of Condition
+        What its rows have in common.
+    n : int
+        Training rows in it.
+    score : float
+        λ: near 1 when nearly all of its rows are anomalous.
+    members : tuple of int
+        Numbers of those training rows (at most a few thousand); empty for a normal context.
+    typical : Typical
+        What is typical for the target among its rows.
+    also : tuple of Context
+        Contexts found for other attributes that hold nearly the same rows.
+    text : str
+        The context as a sentence.
+    """
+
+    leaf: int
+    target: str
+    conditions: tuple[Condition, ...]
+    n: int
+    score: float
+    members: tuple[int, ...]
+    typical: Typical
+    also: tuple[Context, ...] = ()
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        from admercs.explanation.html import context_html
+
+        return context_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {
+            "leaf": self.leaf,
+            "target": self.target,
+            "conditions": [condition.to_dict() for condition in self.conditions],
+            "n": self.n,
+            "score": self.score,
+            "members": plain(self.members),
+            "typical": self.typical.to_dict(),
+            "also": [other.to_dict() for other in self.also],
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What the model has found to be normal: rows where …, typically ….
+
+    Attributes
+    ----------
+    node : int
+        The node whose rows follow the pattern.
+    target : str
+        The attribute it says something about.
+    conditions : tuple of Condition
+        For which rows.
+    typical : Typical
+        What is typical there.
+    n : int
+        Training rows in it.
+    strength : float
+        How much it says: the information (in nats, averaged over all rows) about the target.
+    also : tuple of Pattern
+        The same relation seen from its other attributes.
+    text : str
+        The pattern as a sentence.
+    """
+
+    node: int
+    target: str
+    conditions: tuple[Condition, ...]
+    typical: Typical
+    n: int
+    strength: float
+    also: tuple[Pattern, ...] = ()
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {
+            "node": self.node,
+            "target": self.target,
+            "conditions": [condition.to_dict() for condition in self.conditions],
+            "typical": self.typical.to_dict(),
+            "n": self.n,
+            "strength": self.strength,
+            "also": [other.to_dict() for other in self.also],
+            "text": self.text,
+        }
