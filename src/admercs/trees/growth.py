@@ -1,0 +1,226 @@
+"""Growing the forest: one tree per column, threads over the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.table.columns import Column
+from admercs.trees.criteria import (
+    ENTROPY,
+    FRACTION,
+    GINI,
+    INFORMATION,
+    PAPER,
+    VARIANCE,
+    XLOGX,
+)
+from admercs.trees.forest import Forest
+from admercs.trees.grow import GrowthRules, NodeArrays, empty_nodes, grow_tree
+from admercs.trees.histograms import CLASSES, MOMENTS, code_offsets
+from admercs.trees.targets import fixed_point, map_classes
+
+# The information criterion's price of a split, as a share of ½(K−1)·ln N + ln(candidates): half of
+# the classical price keeps noise attributes unsplit and still finds weak patterns.
+INFORMATION_PRICE = 0.5
+# Without a stated minimum, variance splits must remove this share of the root's variance.
+VARIANCE_SHARE = 0.005
+
+Progress = Callable[[int, int], None]
+
+
+class TreeSettings(NamedTuple):
+    """The parameters of the trees, as the user gives them."""
+
+    criterion: str  # "distribution", "variance" or "paper"
+    max_depth: int
+    min_samples_leaf: float | int
+    min_impurity_decrease: float | str  # a number or "auto"
+
+
+class Target(NamedTuple):
+    """A column in the form a tree predicts it, and the rules for its tree."""
+
+    values: NDArray[np.uint8] | NDArray[np.int64]
+    rules: GrowthRules
+
+
+def leaf_size(settings: TreeSettings, n_rows: int) -> int:
+    """Return the least number of rows of a leaf; a fraction is of all rows, rounded up."""
+    size = settings.min_samples_leaf
+    return max(1, ceil(size * n_rows) if isinstance(size, float) else size)
+
+
+def growth_rules(
+    settings: TreeSettings, column: Column, code_counts: NDArray[np.int64]
+) -> tuple[GrowthRules, NDArray[np.uint8] | None]:
+    """Return the rules for one column's tree and, for class targets, the class of each code."""
+    nominal = column.role == "nominal"
+    n_rows = int(code_counts.sum())
+    decrease = settings.min_impurity_decrease
+    if settings.criterion == "distribution":
+        rule = INFORMATION if decrease == "auto" else FRACTION
+        amount = INFORMATION_PRICE if decrease == "auto" else float(decrease)
+    else:
+        rule = PAPER if settings.criterion == "paper" else FRACTION
+        amount = VARIANCE_SHARE if decrease == "auto" else float(decrease)
+    moments = settings.criterion != "distribution" and not nominal
+    classes = None if moments else map_classes(code_counts, nominal, bool(column.distinct))
+    criterion = ENTROPY if settings.criterion == "distribution" else GINI
+    rules = GrowthRules(
+        form=MOMENTS if classes is None else CLASSES,
+        criterion=VARIANCE if classes is None else criterion,
+        n_classes=0 if classes is None else classes.n_classes,
+        ordered=classes is not None and classes.ordered,
+        missing_class=-1 if classes is None else classes.missing_class,
+        nominal=nominal,
+        max_depth=settings.max_depth,
+        min_leaf=leaf_size(settings, n_rows),
+        rule=rule,
+        amount=amount,
+        n_rows=n_rows,
+    )
+    return rules, None if classes is None else classes.class_of_code
+
+
+def prepare_target(
+    settings: TreeSettings,
+    column: Column,
+    codes: NDArray[np.uint8] | NDArray[np.uint16],
+    n_codes: int,
+    values: Callable[[], NDArray[np.float64]],
+) -> Target:
+    """Bring one column into the form its tree predicts."""
+    counts = np.bincount(codes, minlength=n_codes).astype(np.int64)
+    rules, class_of_code = growth_rules(settings, column, counts)
+    if class_of_code is not None:
+        return Target(class_of_code[codes], rules)
+    raw = values()
+    present = raw[~np.isnan(raw)]
+    low, high = (present.min(), present.max()) if len(present) else (0.0, 0.0)
+    return Target(fixed_point(raw, float(low), float(high)), rules)
+
+
+def grow_forest(
+    codes: NDArray[np.uint8] | NDArray[np.uint16],
+    edges: Sequence[NDArray[np.float64]],
+    n_codes: NDArray[np.int32],
+    columns: Sequence[Column],
+    values: Callable[[int], NDArray[np.float64]],
+    settings: TreeSettings,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> tuple[Forest, NDArray[np.int32]]:
+    """Grow one tree per column.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8 or uint16, shape (M, N)
+        The bin codes of all columns.
+    edges : sequence of ndarray
+        The bin edges of each numeric column.
+    n_codes : ndarray of int32
+        The number of codes of each column, missing included.
+    columns : sequence of Column
+        The used columns.
+    values : callable
+        ``values(m)`` returns the working values of column m; asked for only by criteria that need them.
+    settings : TreeSettings
+        The parameters.
+    n_jobs : int
+        Threads. The result does not depend on it.
+    progress : callable, optional
+        Told how many trees of how many are done.
+
+    Returns
+    -------
+    forest : Forest
+    leaves : ndarray of int32, shape (M, N)
+        The leaf of each row in each tree, as node number of the forest.
+    """
+    n_columns, n_rows = codes.shape
+    offsets = code_offsets(n_codes)
+    is_nominal = np.array([column.role == "nominal" for column in columns])
+    leaves = np.empty((n_columns, n_rows), np.int32)
+
+    def grow(m: int) -> NodeArrays:
+        target = prepare_target(settings, columns[m], codes[m], int(n_codes[m]), lambda: values(m))
+        capacity = min(2 ** (settings.max_depth + 1), 2 * (n_rows // target.rules.min_leaf) + 1)
+        nodes = empty_nodes(capacity + 1)
+        count = grow_tree(
+            codes, target.values, m, offsets, is_nominal, target.rules, XLOGX, nodes, leaves[m]
+        )
+        return NodeArrays(*(array[:count].copy() for array in nodes))
+
+    trees: list[NodeArrays] = []
+    with ThreadPoolExecutor(max(1, n_jobs)) as pool:
+        for nodes in pool.map(grow, range(n_columns)):
+            trees.append(nodes)
+            if progress is not None:
+                progress(len(trees), n_columns)
+    forest = join_trees(trees, edges, is_nominal)
+    leaves += forest.root[:-1, None].astype(np.int32)
+    return forest, leaves
+
+
+def join_trees(
+    trees: Sequence[NodeArrays],
+    edges: Sequence[NDArray[np.float64]],
+    is_nominal: NDArray[np.bool_],
+) -> Forest:
+    """Put trees one after the other and give their splits thresholds in the columns' own values."""
+    sizes = [len(tree.feature) for tree in trees]
+    root: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    shift = np.repeat(root[:-1], sizes).astype(np.int32)
+
+    def whole(name: str) -> NDArray:
+        return np.concatenate([getattr(tree, name) for tree in trees])
+
+    def renumbered(name: str) -> NDArray[np.int32]:
+        numbers = whole(name)
+        return np.where(numbers < 0, -1, numbers + shift).astype(np.int32)
+
+    feature, code = whole("feature"), whole("bin")
+    splits_set = (feature >= 0) & is_nominal[np.maximum(feature, 0)]
+    threshold = np.full(len(feature), np.nan)
+    for node in np.flatnonzero((feature >= 0) & ~splits_set):
+        # Bin 0 holds only missing values: every number is larger than the threshold.
+        threshold[node] = edges[feature[node]][code[node] - 1] if code[node] else -np.inf
+    parent, impurity = renumbered("parent"), whole("impurity")
+    return Forest(
+        root=root,
+        feature=feature,
+        threshold=threshold,
+        bin=code,
+        subset=np.where(splits_set, np.cumsum(splits_set) - 1, -1).astype(np.int32),
+        missing_left=whole("missing_left"),
+        left=renumbered("left"),
+        right=renumbered("right"),
+        parent=parent,
+        n=whole("n"),
+        impurity=impurity,
+        scorer=find_scorers(parent, impurity),
+        subsets=np.ascontiguousarray(whole("bits")[splits_set]),
+    )
+
+
+def find_scorers(parent: NDArray[np.int32], impurity: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return for each node the purest node on its path; of equally pure ones the lowest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_scorers(np.array([-1, 0, 0]), np.array([0.5, 0.1, 0.7]))
+    array([0, 1, 0], dtype=int32)
+    """
+    scorer = np.arange(len(parent), dtype=np.int32)
+    for node in range(len(parent)):  # preorder: a parent comes before its children
+        above = parent[node]
+        if above >= 0 and impurity[scorer[above]] < impurity[node]:
+            scorer[node] = scorer[above]
+    return scorer

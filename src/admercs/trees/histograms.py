@@ -1,0 +1,80 @@
+"""Counting a node's rows per input code: the only thing a split search needs to see.
+
+A histogram is a flat int64 array: for input column f and code c, the `width` statistics of the rows
+with that code start at ``(offsets[f] + c) * width``. Class targets keep one count per class, moment targets
+the number of rows and the sum of their fixed-point values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.trees.targets import SCALE_BITS
+
+CLASSES, MOMENTS = 0, 1
+MOMENT_WIDTH = 2  # rows, sum
+N_MOMENTS = 4  # rows, sum, sum of squares in two halves
+
+
+@kernel
+def gather_target(target, rows, out):  # type: ignore[no-untyped-def]
+    """Copy the target of a node's rows next to each other, once for all input columns."""
+    for i in range(len(rows)):
+        out[i] = target[rows[i]]
+
+
+@kernel
+def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
+    """Add a node's target up: rows per class, or count, sum and exact sum of squares."""
+    totals[:] = 0
+    if form == CLASSES:
+        for i in range(n):
+            totals[values[i]] += 1
+        return
+    mask = (np.int64(1) << SCALE_BITS) - 1
+    for i in range(n):
+        value = values[i]
+        if value >= 0:
+            square = value * value
+            totals[0] += 1
+            totals[1] += value
+            totals[2] += square >> SCALE_BITS
+            totals[3] += square & mask
+
+
+@kernel
+def fill_histogram(  # type: ignore[no-untyped-def]
+    codes, rows, values, n, form, width, offsets, skip, whole, hist
+):
+    """Count the node's rows per code of each input column except the target's own (`skip`).
+
+    `whole` says that the node holds all rows in order, so that no row numbers need to be looked up.
+    """
+    hist[:] = 0
+    for f in range(codes.shape[0]):
+        if f == skip:
+            continue
+        column = codes[f]
+        base = offsets[f] * width
+        if form == CLASSES:
+            if whole:
+                for i in range(n):
+                    hist[base + column[i] * width + values[i]] += 1
+            else:
+                for i in range(n):
+                    hist[base + column[rows[i]] * width + values[i]] += 1
+        else:
+            for i in range(n):
+                value = values[i]
+                if value >= 0:
+                    cell = base + column[rows[i]] * width
+                    hist[cell] += 1
+                    hist[cell + 1] += value
+
+
+def code_offsets(n_codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where each column's codes start in a histogram."""
+    offsets: NDArray[np.int64] = np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)])
+    return offsets

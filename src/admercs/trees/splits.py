@@ -1,0 +1,276 @@
+"""The search for a node's best split, from its histogram alone.
+
+Gains are compared strictly and columns, codes and orders are tried in a fixed sequence, so equal gains go to
+the lowest column and then to the lowest threshold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from admercs._compile import kernel
+from admercs.trees.criteria import ENTROPY, VARIANCE, moment_purity, purity
+
+# Entropy is costly, so a column with many codes is first looked at in steps of this size.
+STRIDE = 8
+# A nominal input and a nominal target: one order of the categories per frequent class is tried.
+MAX_ORDERS = 8
+NOTHING = -np.inf
+
+
+@kernel
+def side(stats, criterion, table):  # type: ignore[no-untyped-def]
+    """Return the rows and the purity of one side of a split."""
+    if criterion == VARIANCE:
+        if stats[0] == 0:
+            return np.int64(0), 0.0
+        return stats[0], moment_purity(stats[0], stats[1])
+    n = np.int64(0)
+    for c in range(len(stats)):
+        n += stats[c]
+    if n == 0:
+        return n, 0.0
+    return n, purity(stats, n, criterion, table)
+
+
+@kernel
+def scan_codes(  # type: ignore[no-untyped-def]
+    hist, base, n_codes, totals, missing_left, criterion, min_leaf, table, stride, low, high, work
+):
+    """Try thresholds ``code <= b`` for b in low … high in steps of `stride`; return the best.
+
+    `work` holds the statistics of the two sides: work[0] left, work[1] right.
+    """
+    width = work.shape[1]
+    left, right = work[0], work[1]
+    for s in range(width):
+        left[s] = 0
+        right[s] = totals[s]
+    best, best_bin, candidates = NOTHING, -1, 0
+    for code in range(0, high + 1):
+        if code > 0 or missing_left:
+            cell = base + code * width
+            for s in range(width):
+                left[s] += hist[cell + s]
+                right[s] -= hist[cell + s]
+        if code < low or (code - low) % stride != 0 or (code == 0 and not missing_left):
+            continue
+        n_left, pure_left = side(left, criterion, table)
+        if n_left < min_leaf:
+            continue
+        n_right, pure_right = side(right, criterion, table)
+        if n_right < min_leaf:
+            break
+        candidates += 1
+        if pure_left + pure_right > best:
+            best, best_bin = pure_left + pure_right, code
+    return best, best_bin, candidates
+
+
+@kernel
+def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):  # type: ignore[no-untyped-def]
+    """Return the best threshold on one numeric column, and where missing values should go."""
+    width = work.shape[1]
+    any_missing = False
+    for s in range(width):
+        any_missing |= hist[base + s] != 0
+    last = n_codes - 2  # the last code cannot be left of anything
+    best, best_bin, best_missing, candidates = NOTHING, -1, False, 0
+    for missing_left in (False, True):
+        if missing_left and not any_missing:
+            break
+        stride = STRIDE if criterion == ENTROPY and n_codes > 8 * STRIDE else 1
+        value, code, tried = scan_codes(
+            hist, base, n_codes, totals, missing_left, criterion, min_leaf, table, stride, 0, last, work
+        )
+        if stride > 1:
+            # Look closely around the coarse optimum; everywhere if the steps met no valid split.
+            low = max(0, code - stride + 1) if code >= 0 else 0
+            high = min(last, code + stride - 1) if code >= 0 else last
+            value, code, _ = scan_codes(
+                hist, base, n_codes, totals, missing_left, criterion, min_leaf, table, 1, low, high, work
+            )
+            tried *= stride
+        candidates += tried
+        if value > best:
+            best, best_bin, best_missing = value, code, missing_left
+    if best_bin >= 0:
+        best_bin = middle_of_gap(hist, base, n_codes, width, best_bin)
+        if not any_missing:
+            best_missing = larger_side(hist, base, n_codes, best_bin, width, criterion)
+    return best, best_bin, best_missing, candidates
+
+
+@kernel
+def middle_of_gap(hist, base, n_codes, width, code):  # type: ignore[no-untyped-def]
+    """Move a threshold to the middle between the last code with rows on its left and the next with rows."""
+    low = code
+    while low > 0 and empty_code(hist, base + low * width, width):
+        low -= 1
+    high = code + 1
+    while high < n_codes - 1 and empty_code(hist, base + high * width, width):
+        high += 1
+    return (low + high - 1) // 2
+
+
+@kernel
+def empty_code(hist, cell, width):  # type: ignore[no-untyped-def]
+    """Say whether no row of the node has this code."""
+    for s in range(width):
+        if hist[cell + s] != 0:
+            return False
+    return True
+
+
+@kernel
+def rows_with(hist, cell, width, criterion):  # type: ignore[no-untyped-def]
+    """Return how many rows of the node have a code."""
+    if criterion == VARIANCE:
+        return hist[cell]
+    rows = np.int64(0)
+    for s in range(width):
+        rows += hist[cell + s]
+    return rows
+
+
+@kernel
+def larger_side(hist, base, n_codes, code, width, criterion):  # type: ignore[no-untyped-def]
+    """Say whether more rows lie left of the threshold: where unheard-of values are sent."""
+    n_left, n_right = np.int64(0), np.int64(0)
+    for c in range(n_codes):
+        rows = rows_with(hist, base + c * width, width, criterion)
+        if c <= code:
+            n_left += rows
+        else:
+            n_right += rows
+    return n_left >= n_right
+
+
+@kernel
+def order_categories(hist, base, n_codes, criterion, ordered, chosen, missing_class, width, keys, order):  # type: ignore[no-untyped-def]
+    """Sort a column's categories by the mean target, or by the share of one class; return their number.
+
+    Categories without rows in the node are left out.
+    """
+    present = 0
+    for code in range(n_codes):
+        cell = base + code * width
+        n, total = np.int64(0), 0.0
+        if criterion == VARIANCE:
+            n, total = hist[cell], np.float64(hist[cell + 1])
+        else:
+            for s in range(width):
+                rows = hist[cell + s]
+                n += rows
+                if ordered and s != missing_class:
+                    total += np.float64(rows) * s
+                elif not ordered and s == chosen:
+                    total += np.float64(rows)
+        if n == 0:
+            continue
+        key = total / n
+        slot = present
+        while slot > 0 and keys[slot - 1] > key:  # insertion keeps equal keys in code order
+            keys[slot], order[slot] = keys[slot - 1], order[slot - 1]
+            slot -= 1
+        keys[slot], order[slot] = key, code
+        present += 1
+    return present
+
+
+@kernel
+def scan_order(hist, base, totals, criterion, min_leaf, table, order, present, work):  # type: ignore[no-untyped-def]
+    """Try all cuts of an ordered list of categories; return the best and how many go left."""
+    width = work.shape[1]
+    left, right = work[0], work[1]
+    for s in range(width):
+        left[s] = 0
+        right[s] = totals[s]
+    best, best_count, candidates = NOTHING, 0, 0
+    for k in range(present - 1):
+        cell = base + order[k] * width
+        for s in range(width):
+            left[s] += hist[cell + s]
+            right[s] -= hist[cell + s]
+        n_left, pure_left = side(left, criterion, table)
+        n_right, pure_right = side(right, criterion, table)
+        if n_left < min_leaf or n_right < min_leaf:
+            continue
+        candidates += 1
+        if pure_left + pure_right > best:
+            best, best_count = pure_left + pure_right, k + 1
+    return best, best_count, candidates
+
+
+@kernel
+def scan_nominal(  # type: ignore[no-untyped-def]
+    hist, base, n_codes, totals, criterion, min_leaf, table, ordered, missing_class, work, bits
+):
+    """Return the best subset of categories to send left; `bits` receives it."""
+    width = work.shape[1]
+    keys = np.empty(n_codes)
+    order = np.empty(n_codes, np.int64)
+    one_order = criterion == VARIANCE or ordered or width <= 2
+    best, candidates = NOTHING, 0
+    for chosen in range(1 if one_order else min(width, MAX_ORDERS)):
+        present = order_categories(
+            hist, base, n_codes, criterion, ordered, chosen, missing_class, width, keys, order
+        )
+        value, count, tried = scan_order(
+            hist, base, totals, criterion, min_leaf, table, order, present, work
+        )
+        candidates += tried
+        if value > best:
+            best = value
+            fill_bits(hist, base, width, criterion, order, present, count, bits)
+    return best, candidates
+
+
+@kernel
+def fill_bits(hist, base, width, criterion, order, present, count, bits):  # type: ignore[no-untyped-def]
+    """Write the categories that go left as bits; categories without rows follow the larger side."""
+    n_left, n_right = np.int64(0), np.int64(0)
+    for k in range(present):
+        rows = rows_with(hist, base + order[k] * width, width, criterion)
+        if k < count:
+            n_left += rows
+        else:
+            n_right += rows
+    everything = ~np.uint64(0)
+    for w in range(len(bits)):
+        bits[w] = everything if n_left >= n_right else np.uint64(0)
+    for k in range(present):
+        word, bit = order[k] >> 6, np.uint64(1) << np.uint64(order[k] & 63)
+        if k < count:
+            bits[word] |= bit
+        else:
+            bits[word] &= ~bit
+
+
+@kernel
+def best_split(  # type: ignore[no-untyped-def]
+    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, ordered, missing_class, bits
+):
+    """Search all columns; return column, bin, side of missing values, purity and candidates tried."""
+    width = 2 if criterion == VARIANCE else len(totals)
+    work = np.zeros((2, width), np.int64)
+    trial = np.zeros(4, np.uint64)
+    best, feature, best_bin, best_missing, candidates = NOTHING, -1, 0, False, 0
+    for f in range(len(is_nominal)):
+        if f == skip:
+            continue
+        base, n_codes = offsets[f] * width, offsets[f + 1] - offsets[f]
+        if is_nominal[f]:
+            value, tried = scan_nominal(
+                hist, base, n_codes, totals, criterion, min_leaf, table, ordered, missing_class, work, trial
+            )
+            code, missing_left = 0, (trial[0] & np.uint64(1)) != 0
+        else:
+            value, code, missing_left, tried = scan_numeric(
+                hist, base, n_codes, totals, criterion, min_leaf, table, work
+            )
+        candidates += tried
+        if value > best:
+            best, feature, best_bin, best_missing = value, f, code, missing_left
+            bits[:] = trial
+    return feature, best_bin, best_missing, best, candidates
