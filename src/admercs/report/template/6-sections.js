@@ -1,0 +1,89 @@
+// The parts around the table: figures, contexts, patterns and columns.
+
+function figure(value, text) {
+  return el("div", {}, el("dt", { text }), el("dd", { text: value }));
+}
+
+function drawOverview() {
+  byId("title").textContent = data.name;
+  byId("subtitle").textContent = `${count(data.n_rows, "row")}, ${count(data.n_columns, "column")} · ${data.created.slice(0, 10)}`;
+  const used = data.columns.filter((column) => column.role !== "set aside" && column.role !== "label").length;
+  byId("figures").append(
+    figure(data.n_flagged.toLocaleString("en"), data.n_flagged === 1 ? "row flagged" : "rows flagged"),
+    figure(percent(data.n_flagged / Math.max(1, data.n_rows)), "of the table"),
+    figure(formatScore(data.threshold.score), "threshold on the score"),
+    figure(`${used} / ${data.columns.length}`, "columns used"));
+  const label = `Distribution of the evidence over ${count(data.n_rows, "row")}; ${count(data.n_flagged, "row")} above the threshold`;
+  byId("scores").append(
+    evidencePlot(data.histogram, null, data.threshold.evidence, label),
+    el("figcaption", {},
+      el("strong", { text: "Evidence per row" }), " (heights on a log scale). ", data.threshold.meaning));
+  const unlisted = data.n_flagged - data.rows.filter((row) => row.flagged).length;
+  byId("anomalies-note").textContent =
+    `The ${count(data.rows.length, "most anomalous row")}, ${data.rows.filter((row) => row.flagged).length} of them flagged.` +
+    (unlisted > 0 ? ` ${count(unlisted, "further flagged row")} not listed here.` : "");
+  byId("download").disabled = !data.rows.some((row) => row.flagged);
+  byId("colophon").textContent = `Made by ${data.generator} on ${data.created.replace("T", " ").slice(0, 16)} UTC. This page is complete in itself and loads nothing from the network.`;
+}
+
+function contextCard(context, k) {
+  const members = context.members.slice(0, 12).map((member) => {
+    const listed = data.rows.find((row) => row.row === member.row);
+    return listed ? el("a", { href: "#row-" + member.row, text: member.label }) : el("span", { text: member.label });
+  });
+  const more = context.n_here - members.length;
+  const list = el("p", { class: "members" }, el("span", { class: "muted", text: "Members: " }));
+  members.forEach((member, i) => list.append(i ? ", " : "", member));
+  if (more > 0) list.append(` and ${more.toLocaleString("en")} more`);
+  const listed = data.rows.some((row) => row.contexts.includes(k));
+  return el("article", { class: "card", id: "context-" + k },
+    el("div", {},
+      el("h3", { text: context.text }),
+      el("p", { class: "muted", text: `score ${formatScore(context.score)} · ${count(context.n_here, "row")} here` }),
+      members.length ? list : null,
+      listed ? el("button", { type: "button", class: "button", text: "Show these rows", on: { click: () => showContext(k) } }) : null),
+    contextFigure(context));
+}
+
+function drawContexts() {
+  const cards = data.contexts.map((context, k) => (context.shown ? contextCard(context, k) : null)).filter(Boolean);
+  const none = el("p", { text: "None: every anomaly in this table stands for itself." });
+  byId("context-list").append(...(cards.length ? cards : [none]));
+}
+
+function drawPatterns() {
+  const items = data.patterns.map((pattern) => el("li", {}, pattern.text));
+  const none = el("li", { text: "No column depends noticeably on the others; rows were judged value by value." });
+  byId("pattern-list").append(...(items.length ? items : [none]));
+}
+
+function drawColumns() {
+  const largest = Math.max(...data.columns.map((column) => column.evidence), 1e-9);
+  const lines = data.columns.map((column) => {
+    const bar = el("span", { class: "meter" }, el("span", { class: "meter-fill" }));
+    bar.firstChild.style.width = `${(100 * column.evidence) / largest}%`;
+    const used = column.role !== "set aside" && column.role !== "label";
+    return el("tr", { class: used ? null : "unused" },
+      el("th", { scope: "row", text: column.name }),
+      el("td", { text: column.kind }),
+      el("td", { class: "num", text: column.missing ? percent(column.missing) : "none" }),
+      el("td", {}, used ? el("span", { class: "evidence" }, bar, el("span", { text: percent(column.evidence) })) : "–"),
+      el("td", { text: column.remark }));
+  });
+  document.querySelector("#column-table tbody").append(...lines);
+}
+
+// As written: quotes are doubled and nothing else is changed.
+function csvField(value) {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function flaggedCsv() {
+  const lines = [["row", "score", "evidence", "kind", "reasons", ...data.columns.map((column) => column.name)]];
+  for (const row of data.rows.filter((candidate) => candidate.flagged)) {
+    const reasons = row.reasons.map((reason) => reason.text).join(" | ");
+    lines.push([row.label, row.score, row.evidence, kindText(row), reasons, ...row.values]);
+  }
+  return lines.map((line) => line.map(csvField).join(",")).join("\r\n") + "\r\n";
+}
