@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 HOSTILE = "<script>window.hacked = true</script>"
-ATTRIBUTE = "\" onmouseover=\"window.hacked = true"
+ATTRIBUTE = '" onmouseover="window.hacked = true'
 
 
 def bell(mean, spread, n, start, step, points=81, **more):

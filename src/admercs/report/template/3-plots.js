@@ -2,9 +2,9 @@
 
 const PLOT = { width: 380, height: 150, left: 10, right: 10, top: 22, bottom: 24 };
 
-function frame(label, height) {
+function frame(label, height, width) {
   return svg("svg", {
-    viewBox: `0 0 ${PLOT.width} ${height || PLOT.height}`, class: "plot", role: "img", "aria-label": label,
+    viewBox: `0 0 ${width || PLOT.width} ${height || PLOT.height}`, class: "plot", role: "img", "aria-label": label,
   });
 }
 
@@ -18,17 +18,18 @@ function svgText(x, y, content, attributes) {
 }
 
 // Keep a centred label inside the drawing.
-function anchor(x, content) {
+function anchor(x, content, width) {
   const half = content.length * 3.2;
+  const right = (width || PLOT.width) - 2;
   if (x - half < 2) return ["start", 2];
-  if (x + half > PLOT.width - 2) return ["end", PLOT.width - 2];
+  if (x + half > right) return ["end", right];
   return ["middle", x];
 }
 
 function drawAxis(target, axis, x, low, high, baseline) {
   target.append(svg("line", { x1: x(low), x2: x(high), y1: baseline, y2: baseline, class: "axis" }));
   for (const [value, label] of axisTicks(axis, low, high, axis === "time" ? 4 : 5)) {
-    const [align, at] = anchor(x(value), label);
+    const [align, at] = anchor(x(value), label, x(high) + PLOT.right);
     target.append(svg("line", { x1: x(value), x2: x(value), y1: baseline, y2: baseline + 4, class: "axis" }));
     target.append(svgText(at, baseline + 16, label, { class: "tick", "text-anchor": align }));
   }
@@ -144,11 +145,13 @@ function barsPlot(rows, label, single) {
 }
 
 // How anomalous rows are: evidence from left to right, heights on a log scale so that few rows stay visible.
-function evidencePlot(histogram, members, threshold, label) {
+function evidencePlot(histogram, members, threshold, label, wanted) {
   const edges = histogram.edges;
   const baseline = PLOT.height - PLOT.bottom;
-  const x = scale(edges[0], edges.at(-1), PLOT.left, PLOT.width - PLOT.right);
-  const picture = frame(label);
+  // As wide as the place it is for, so that its letters are as large as everyone else's.
+  const width = Math.min(760, Math.max(PLOT.width - 80, wanted || PLOT.width));
+  const x = scale(edges[0], edges.at(-1), PLOT.left, width - PLOT.right);
+  const picture = frame(label, PLOT.height, width);
   const draw = (counts, kind) => {
     const top = Math.log1p(Math.max(1, ...counts));
     counts.forEach((number, k) => {
@@ -165,7 +168,7 @@ function evidencePlot(histogram, members, threshold, label) {
   if (members) draw(members, "context-bar");
   drawAxis(picture, "number", x, edges[0], edges.at(-1), baseline);
   if (threshold < edges.at(-1)) {
-    const [align, at] = anchor(x(threshold), "threshold");
+    const [align, at] = anchor(x(threshold), "threshold", width);
     picture.append(svg("line", { x1: x(threshold), x2: x(threshold), y1: PLOT.top - 6, y2: baseline, class: "threshold" }));
     picture.append(svgText(at, PLOT.top - 10, "threshold", { class: "tick", "text-anchor": align }));
   }

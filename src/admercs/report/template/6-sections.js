@@ -15,9 +15,9 @@ function drawOverview() {
     figure(`${used} / ${data.columns.length}`, "columns used"));
   const label = `Distribution of the evidence over ${count(data.n_rows, "row")}; ${count(data.n_flagged, "row")} above the threshold`;
   byId("scores").append(
-    evidencePlot(data.histogram, null, data.threshold.evidence, label),
-    el("figcaption", {},
-      el("strong", { text: "Evidence per row" }), " (heights on a log scale). ", data.threshold.meaning));
+    el("figcaption", {}, el("strong", { text: "Evidence against each row" }), "number of rows, on a log scale"),
+    evidencePlot(data.histogram, null, data.threshold.evidence, label, byId("scores").clientWidth - 38),
+    el("figcaption", { text: data.threshold.meaning }));
   const unlisted = data.n_flagged - data.rows.filter((row) => row.flagged).length;
   byId("anomalies-note").textContent =
     `The ${count(data.rows.length, "most anomalous row")}, ${data.rows.filter((row) => row.flagged).length} of them flagged.` +
