@@ -1,6 +1,42 @@
 """Data to try the detector on: generated tables with known anomalies, and loaders."""
 
+from admercs.datasets.campos import CAMPOS, CAMPOS_HD, load_campos, load_campos_hd
+from admercs.datasets.folder import DamagedFileError, DataNotFoundError, data_folder
+from admercs.datasets.hics import HICS_DIMENSIONS, load_hics
 from admercs.datasets.labelled import LabelledArray, LabelledTable
+from admercs.datasets.patterns import PATTERNS, draw_pattern
+from admercs.datasets.synthetic import (
+    make_synth_c,
+    make_synth_cs,
+    make_synth_i,
+    synth_c,
+    synth_cs,
+    synth_i,
+)
+from admercs.datasets.tables import TABLES, load_table
 from admercs.datasets.vehicles import make_electric_vehicles
 
-__all__ = ["LabelledArray", "LabelledTable", "make_electric_vehicles"]
+__all__ = [
+    "CAMPOS",
+    "CAMPOS_HD",
+    "HICS_DIMENSIONS",
+    "PATTERNS",
+    "TABLES",
+    "DamagedFileError",
+    "DataNotFoundError",
+    "LabelledArray",
+    "LabelledTable",
+    "data_folder",
+    "draw_pattern",
+    "load_campos",
+    "load_campos_hd",
+    "load_hics",
+    "load_table",
+    "make_electric_vehicles",
+    "make_synth_c",
+    "make_synth_cs",
+    "make_synth_i",
+    "synth_c",
+    "synth_cs",
+    "synth_i",
+]
