@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.evidence.noisy_or import log_complement, view_evidence
+from admercs.trees.forest import Forest
 
 # Below this log λ the factor 1 − λ is 1 in double precision: the context changes no score.
 NEGLIGIBLE = -37.0
@@ -65,7 +66,7 @@ def innocence_terms(
 def iterate(
     base: NDArray[np.float64],
     leaves: NDArray[np.int32],
-    n_nodes: int,
+    forest: Forest,
     leaf_likelihood: LeafLikelihood,
     *,
     gamma_delta: float,
@@ -83,8 +84,8 @@ def iterate(
         The evidence of each row while no context is suspected.
     leaves : ndarray of int32, shape (M, N)
         The leaf of each row in each tree.
-    n_nodes : int
-        Nodes of the forest.
+    forest : Forest
+        The trees.
     leaf_likelihood : callable
         ``leaf_likelihood(node, rows)`` returns log ω of these rows, all in leaf `node`.
     gamma_delta, gamma_lambda : float
@@ -97,11 +98,10 @@ def iterate(
         Stop when no λ changes by more.
     """
     evidence = base
-    log_lambda = np.full(n_nodes, -np.inf)
+    is_leaf = forest.feature < 0
+    log_lambda = np.full(len(is_leaf), -np.inf)
     terms = np.zeros(len(base), np.int64)
-    sums = np.zeros(n_nodes, np.int64)
-    occupied = np.zeros(n_nodes, np.bool_)
-    occupied[np.unique(leaves[:, :])] = True
+    sums = np.zeros(len(is_leaf), np.int64)
     members: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
     rounds = 1
     while rounds < n_iter:
@@ -110,7 +110,7 @@ def iterate(
         changed = np.flatnonzero(new_terms != terms)
         add_terms(leaves, changed, (new_terms - terms)[changed], sums)
         terms = new_terms
-        new_lambda = np.where(occupied, sums / UNIT, -np.inf)
+        new_lambda = np.where(is_leaf, sums / UNIT, -np.inf)
         new_lambda[new_lambda < NEGLIGIBLE] = -np.inf
         moved = np.max(np.abs(np.exp(new_lambda) - np.exp(log_lambda)), initial=0.0)
         log_lambda = new_lambda
@@ -119,7 +119,8 @@ def iterate(
         log_not_lambda = log_complement(log_lambda)
         for node in np.flatnonzero(log_lambda > -np.inf):
             if node not in members:
-                members[node] = _members(leaves, int(node), leaf_likelihood)
+                rows = np.flatnonzero(leaves[forest.tree_of(node)] == node)
+                members[node] = rows, leaf_likelihood(int(node), rows)
             rows, log_omega = members[node]
             extra_evidence(log_omega, log_not_lambda[node], gamma_delta, rows, evidence)
         if progress is not None:
@@ -128,11 +129,3 @@ def iterate(
             break
     return Feedback(log_lambda, evidence, rounds)
 
-
-def _members(
-    leaves: NDArray[np.int32], node: int, leaf_likelihood: LeafLikelihood
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of a leaf and how likely their values are there."""
-    tree = int(np.searchsorted(leaves.min(axis=1), node, side="right")) - 1
-    rows = np.flatnonzero(leaves[tree] == node)
-    return rows, leaf_likelihood(node, rows)

@@ -16,8 +16,11 @@ from admercs._compile import kernel
 def view_evidence(log_not_v, gamma):  # type: ignore[no-untyped-def]
     """Return −log(1 − γ v) from log(1 − v); never less than 0.
 
-    log1p and expm1 keep full precision at both ends: v near 0 and v near 1.
+    log1p and expm1 keep full precision at both ends: v near 0 and v near 1. Most values are typical (v = 0)
+    and cost nothing.
     """
+    if log_not_v == 0.0:
+        return 0.0
     if gamma == 1.0:
         return max(0.0, -log_not_v)
     return max(0.0, -np.log1p(gamma * np.expm1(log_not_v)))
@@ -54,6 +57,24 @@ def weigh_views(  # type: ignore[no-untyped-def]
                 marginal[m, i] = 0.0
             else:
                 marginal[m, i] = view_evidence(log_omega_root[m, i], gamma)
+
+
+@kernel
+def weigh_cells(  # type: ignore[no-untyped-def]
+    leaf, log_omega, log_omega_root, log_not_lambda, is_marginal, gamma, position, cells
+):
+    """Write the evidence of each attribute for each row of a block: rows x columns of the table.
+
+    `position` is the place of each attribute in the table. The parameters are those of `weigh_views`.
+    """
+    n_columns, n_rows = leaf.shape
+    for m in range(n_columns):
+        for i in range(n_rows):
+            node = leaf[m, i]
+            evidence = view_evidence(log_not_lambda[node] + log_omega[m, i], gamma)
+            if not is_marginal[node]:
+                evidence += view_evidence(log_omega_root[m, i], gamma)
+            cells[i, position[m]] = evidence
 
 
 def log_complement(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

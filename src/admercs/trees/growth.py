@@ -46,7 +46,7 @@ class TreeSettings(NamedTuple):
 class Target(NamedTuple):
     """A column in the form a tree predicts it, and the rules for its tree."""
 
-    values: NDArray[np.uint8] | NDArray[np.int64]
+    values: NDArray[np.int32]
     rules: GrowthRules
 
 
@@ -58,7 +58,7 @@ def leaf_size(settings: TreeSettings, n_rows: int) -> int:
 
 def growth_rules(
     settings: TreeSettings, column: Column, code_counts: NDArray[np.int64]
-) -> tuple[GrowthRules, NDArray[np.uint8] | None]:
+) -> tuple[GrowthRules, NDArray[np.int32] | None]:
     """Return the rules for one column's tree and, for class targets, the class of each code."""
     nominal = column.role == "nominal"
     n_rows = int(code_counts.sum())

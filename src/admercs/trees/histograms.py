@@ -35,7 +35,7 @@ def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
         return
     mask = (np.int64(1) << SCALE_BITS) - 1
     for i in range(n):
-        value = values[i]
+        value = np.int64(values[i])
         if value >= 0:
             square = value * value
             totals[0] += 1

@@ -24,7 +24,7 @@ TARGET_BINS = 8
 class ClassMap(NamedTuple):
     """How the codes of a target column become classes."""
 
-    class_of_code: NDArray[np.uint8]
+    class_of_code: NDArray[np.int32]
     n_classes: int
     missing_class: int  # -1 when no training value is missing
     ordered: bool  # classes are intervals of a number, not names
@@ -46,7 +46,7 @@ def map_classes(code_counts: NDArray[np.int64], nominal: bool, discrete: bool) -
     --------
     >>> import numpy as np
     >>> map_classes(np.array([0, 5, 5, 5, 5]), nominal=False, discrete=True)
-    ClassMap(class_of_code=array([0, 0, 1, 2, 3], dtype=uint8), n_classes=4, missing_class=-1, ordered=True)
+    ClassMap(class_of_code=array([0, 0, 1, 2, 3], dtype=int32), n_classes=4, missing_class=-1, ordered=True)
     """
     counts = code_counts[1:]
     if nominal:
@@ -62,7 +62,7 @@ def map_classes(code_counts: NDArray[np.int64], nominal: bool, discrete: bool) -
     has_missing = bool(code_counts[0])
     class_of_code = np.concatenate([[n_classes if has_missing else 0], by_code])
     return ClassMap(
-        class_of_code.astype(np.uint8),
+        class_of_code.astype(np.int32),
         n_classes + has_missing,
         n_classes if has_missing else -1,
         not nominal,
@@ -77,20 +77,20 @@ def _equal_parts(counts: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
     return part
 
 
-def fixed_point(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.int64]:
+def fixed_point(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.int32]:
     """Scale values from [low, high] to integers in [0, 2 ** 30]; missing becomes -1.
 
     Examples
     --------
     >>> import numpy as np
     >>> fixed_point(np.array([1.0, 2.0, np.nan, 3.0]), 1.0, 3.0)
-    array([         0,  536870912,         -1, 1073741824])
+    array([         0,  536870912,         -1, 1073741824], dtype=int32)
     """
     width = high - low
     missing = np.isnan(values)
     if not width > 0:
-        return np.where(missing, -1, 0)
+        return np.where(missing, -1, 0).astype(np.int32)
     if not np.isfinite(width):  # the range itself overflows; halving both ends keeps the ratio
         values, low, width = values / 2, low / 2, high / 2 - low / 2
     scaled = np.rint((values - low) / width * SCALE)
-    return np.where(missing, -1, scaled).astype(np.int64)
+    return np.where(missing, -1, scaled).astype(np.int32)

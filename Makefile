@@ -1,0 +1,46 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Debian's Chromium, for the tests of the report in a real browser.
+CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
+
+.PHONY: demo test lint speed explanations reproduce browser elki spark dask clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# A stamp per extra: reinstalled when pyproject.toml changes, and never otherwise.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.installed-cli
+	$(BIN)/admercs demo --out demo
+
+test: $(VENV)/.installed-test lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+speed: $(VENV)/.installed-benchmark
+	$(BIN)/python benchmarks/speed.py
+
+explanations: $(VENV)/.installed-benchmark
+	$(BIN)/python benchmarks/explanations.py
+
+reproduce: $(VENV)/.installed-experiments
+	$(BIN)/admercs reproduce --out reproduction $(if $(wildcard ../shared/data),--data ../shared/data)
+
+# The report in a real browser: installs Debian's Chromium first.
+browser: $(VENV)/.installed-test
+	$(if $(CHROMIUM),,apt-get update && apt-get install --yes chromium)
+	$(BIN)/python -m pytest tests/browser
+
+clean:
+	rm -rf $(VENV) demo
