@@ -1,0 +1,256 @@
+"""Passes over the rows: how often each code and each value occurs in each distribution.
+
+Every result is made of integers, so pieces of a table can be counted apart and added in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.density.grids import Grids
+from admercs.density.plans import TargetPlan, restrict
+
+ONE = 1 << 16
+"""The weight of one row. It is shared between the two cells around the row's value."""
+
+FAR = 1 << 50
+"""Cells further out than this are one cell: there a float64 no longer tells neighbours apart."""
+
+_BUFFER = 1 << 15  # cells outside of the core that are listed before they are set aside
+_MAX_CELLS = 1 << 22  # cells counted in one go (32 MB); very many leaves take several passes
+
+
+class ValueCounts(NamedTuple):
+    """Rows per cell of each slot's grid, cells in ascending order, empty cells left out.
+
+    A row at a fraction f between two cells weighs ``ONE * (1 - f)`` in the lower and ``ONE * f`` in the
+    upper one (linear binning). Cells continue beyond the grid's core on both sides without end, so no
+    value is clipped and none stretches the grid.
+    """
+
+    ptr: NDArray[np.int64]  # slots + 1
+    cell: NDArray[np.int64]
+    weight: NDArray[np.int64]
+
+    def take(self, slots: NDArray[np.int64]) -> ValueCounts:
+        """Return the counts of some slots, in the order given."""
+        sizes = np.diff(self.ptr)[slots]
+        ptr = np.concatenate(([0], np.cumsum(sizes)))
+        where = np.arange(ptr[-1]) + np.repeat(self.ptr[slots] - ptr[:-1], sizes)
+        return ValueCounts(ptr, self.cell[where], self.weight[where])
+
+    def replace(self, slots: NDArray[np.int64], other: ValueCounts) -> ValueCounts:
+        """Return all counts with those of some slots exchanged for ``other``."""
+        order = np.arange(len(self.ptr) - 1)
+        order[slots] = len(order) + np.arange(len(slots))
+        return concatenate_counts((self, other)).take(order)
+
+
+def count_codes(
+    codes: NDArray[np.unsignedinteger],
+    leaves: NDArray[np.int32],
+    plan: TargetPlan,
+    n_codes: int,
+    shift: int = 0,
+) -> NDArray[np.int64]:
+    """Count the target's codes in each leaf; the counts of pieces add up.
+
+    Parameters
+    ----------
+    codes : array of n
+        The target's code in each row, 0 for missing.
+    leaves : array of n
+        The leaf (node number in the forest) of each row in the target's tree.
+    plan : TargetPlan
+        The target's leaves.
+    n_codes : int
+        Number of columns of the result; code 0 included.
+    shift : int
+        Join 2 ** shift neighbouring codes into one.
+
+    Returns
+    -------
+    array of leaves x n_codes
+    """
+    counts = np.zeros((plan.n_leaves, n_codes), dtype=np.int64)
+    _count_codes(
+        np.ascontiguousarray(codes, dtype=np.uint16),
+        np.ascontiguousarray(leaves, dtype=np.int32),
+        plan.first_node, plan.leaf_index, shift, counts,
+    )  # fmt: skip
+    return counts
+
+
+def node_counts(plan: TargetPlan, leaf_counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add up the counts of the leaves below each slot's node."""
+    total = np.empty((plan.n_slots, leaf_counts.shape[1]), dtype=np.int64)
+    for slot in range(plan.n_slots):
+        leaf_counts[plan.leaf_start[slot] : plan.leaf_stop[slot]].sum(axis=0, out=total[slot])
+    return total
+
+
+def count_values(
+    values: NDArray[np.float64], leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
+) -> ValueCounts:
+    """Count working values on the grid of every slot they belong to; NaN is left out.
+
+    Pieces of a table are counted apart, and added up by ``merge_values``.
+    """
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    leaves = np.ascontiguousarray(leaves, dtype=np.int32)
+    group = grids.ptr[1:] // (_MAX_CELLS + 1)
+    groups = [np.flatnonzero(group == g) for g in np.unique(group)]
+    return concatenate_counts(
+        [_count_group(values, leaves, restrict(plan, g), grids.take(g)) for g in groups]
+        if len(groups) > 1
+        else [_count_group(values, leaves, plan, grids)]
+    )
+
+
+def concatenate_counts(parts: Sequence[ValueCounts]) -> ValueCounts:
+    """Put the counts of further slots behind those of the first ones."""
+    sizes = np.concatenate([np.diff(part.ptr) for part in parts])
+    return ValueCounts(
+        np.concatenate(([0], np.cumsum(sizes))),
+        np.concatenate([part.cell for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+    )
+
+
+def _count_group(
+    values: NDArray[np.float64], leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
+) -> ValueCounts:
+    dense = np.zeros(int(grids.ptr[-1]), dtype=np.int64)
+    # A row lies in at most as many slots as its path is long.
+    room = _BUFFER + 2 * int(np.diff(plan.slot_ptr).max(initial=0))
+    slot, cell = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    weight = np.empty(room, dtype=np.int64)
+    outside = []
+    row = 0
+    while row < len(values):
+        row, used = _count_values(
+            values, leaves, row, plan.first_node, plan.leaf_index, plan.slot_ptr, plan.slot_of,
+            grids.left, 1.0 / grids.width, grids.ptr, dense, slot, cell, weight,
+        )  # fmt: skip
+        outside.append(np.stack((slot[:used], cell[:used], weight[:used])))
+    return _gather(dense, grids, np.concatenate(outside, axis=1) if outside else None)
+
+
+def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
+    """Add up the counts of pieces of a table. The order of the pieces does not matter."""
+    if not pieces:
+        raise ValueError("There are no counts to merge.")
+    merged = list(pieces)
+    while len(merged) > 1:  # in pairs, so that no count is copied more than log2(pieces) times
+        merged = [_merge_two(merged[i : i + 2]) for i in range(0, len(merged), 2)]
+    return merged[0]
+
+
+def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
+    if len(pair) == 1:
+        return pair[0]
+    a, b = pair
+    return ValueCounts(*_merge(a.ptr, a.cell, a.weight, b.ptr, b.cell, b.weight))
+
+
+def _gather(
+    dense: NDArray[np.int64], grids: Grids, outside: NDArray[np.int64] | None
+) -> ValueCounts:
+    """Join the core's cells with the few beyond it, in ascending order."""
+    n_slots = len(grids.left)
+    occupied = np.flatnonzero(dense)
+    ptr = np.searchsorted(occupied, grids.ptr)
+    core = ValueCounts(ptr, occupied - np.repeat(grids.ptr[:-1], np.diff(ptr)), dense[occupied])
+    if outside is None or outside.shape[1] == 0:
+        return core
+    slot, cell, weight = outside[:, np.lexsort((outside[1], outside[0]))]
+    first = np.flatnonzero(
+        np.concatenate(([True], (slot[1:] != slot[:-1]) | (cell[1:] != cell[:-1])))
+    )
+    beyond = ValueCounts(
+        np.searchsorted(slot[first], np.arange(n_slots + 1)),
+        cell[first],
+        np.add.reduceat(weight, first),
+    )
+    return _merge_two((core, beyond))
+
+
+@kernel
+def _count_codes(codes, leaves, first_node, leaf_index, shift, counts):  # type: ignore[no-untyped-def]
+    for i in range(len(codes)):
+        code = np.int64(codes[i])
+        if code > 0:
+            code = ((code - 1) >> shift) + 1
+        counts[leaf_index[leaves[i] - first_node], code] += 1
+
+
+@kernel
+def _count_values(  # type: ignore[no-untyped-def]
+    values, leaves, start, first_node, leaf_index, slot_ptr, slot_of, left, inverse, ptr, dense,
+    out_slot, out_cell, out_weight,
+):  # fmt: skip
+    """Count rows from ``start`` on; stop early when the list of outside cells is full."""
+    used = 0
+    for i in range(start, len(values)):
+        x = values[i]
+        if np.isnan(x):
+            continue
+        leaf = leaf_index[leaves[i] - first_node]
+        if used + 2 * (slot_ptr[leaf + 1] - slot_ptr[leaf]) > len(out_slot):
+            return i, used
+        for p in range(slot_ptr[leaf], slot_ptr[leaf + 1]):
+            slot = slot_of[p]
+            u = (x - left[slot]) * inverse[slot]
+            if not abs(u) < FAR:
+                out_slot[used], out_weight[used] = slot, ONE
+                out_cell[used] = FAR if u > 0 else -FAR
+                used += 1
+                continue
+            lower = np.floor(u)
+            upper_weight = np.int64((u - lower) * ONE + 0.5)
+            cell = np.int64(lower)
+            base = ptr[slot]
+            if 0 <= cell and cell + 1 < ptr[slot + 1] - base:
+                dense[base + cell] += ONE - upper_weight
+                dense[base + cell + 1] += upper_weight
+                continue
+            for side in range(2):
+                weight = upper_weight if side else ONE - upper_weight
+                if 0 <= cell + side < ptr[slot + 1] - base:
+                    dense[base + cell + side] += weight
+                elif weight > 0:
+                    out_slot[used], out_cell[used] = slot, cell + side
+                    out_weight[used] = weight
+                    used += 1
+    return len(values), used
+
+
+@kernel
+def _merge(ptr_a, cell_a, weight_a, ptr_b, cell_b, weight_b):  # type: ignore[no-untyped-def]
+    n_slots = len(ptr_a) - 1
+    ptr = np.zeros(n_slots + 1, np.int64)
+    cell = np.empty(len(cell_a) + len(cell_b), np.int64)
+    weight = np.empty(len(cell), np.int64)
+    used = 0
+    for slot in range(n_slots):
+        i, j = ptr_a[slot], ptr_b[slot]
+        while i < ptr_a[slot + 1] or j < ptr_b[slot + 1]:
+            take_a = j >= ptr_b[slot + 1] or (i < ptr_a[slot + 1] and cell_a[i] <= cell_b[j])
+            take_b = i >= ptr_a[slot + 1] or (j < ptr_b[slot + 1] and cell_b[j] <= cell_a[i])
+            weight[used] = 0
+            if take_a:
+                cell[used] = cell_a[i]
+                weight[used] += weight_a[i]
+                i += 1
+            if take_b:
+                cell[used] = cell_b[j]
+                weight[used] += weight_b[j]
+                j += 1
+            used += 1
+        ptr[slot + 1] = used
+    return ptr, cell[:used].copy(), weight[:used].copy()

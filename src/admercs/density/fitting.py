@@ -1,0 +1,188 @@
+"""Fitting the distributions of all targets to a table in memory.
+
+Per target: count codes → place grids → count values → bandwidths → tables. A table in pieces takes the same
+steps and merges the counts of its pieces in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.bandwidth import select_bandwidths
+from admercs.density.counts import ValueCounts, count_codes, count_values, node_counts
+from admercs.density.distributions import (
+    TargetDistributions,
+    assemble,
+    at_rho,
+    column_kind,
+    n_values,
+    of_few_values,
+    of_many_values,
+)
+from admercs.density.grids import Grids, code_shift, place_grids
+from admercs.density.likelihoods import CONTINUOUS, Likelihoods
+from admercs.density.plans import TargetPlan, plan_target, restrict
+from admercs.density.spread import measure, regrid
+from admercs.density.tables import tabulate
+from admercs.table.columns import Column
+from admercs.trees.forest import Forest
+
+
+def code_layout(column: Column, edges: NDArray[np.float64]) -> tuple[int, int]:
+    """Return (number of codes to count, 0 included; bits of a code to drop) for a column."""
+    if column_kind(column) != CONTINUOUS:
+        return n_values(column) + 1, 0
+    shift = code_shift(len(edges) + 1)
+    return (len(edges) >> shift) + 2, shift
+
+
+def value_limits(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the smallest and the largest value; (0, 0) where there is none.
+
+    >>> value_limits(np.array([2.0, np.nan, -1.0]))
+    (-1.0, 2.0)
+    """
+    low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
+    return (float(low), float(high)) if low <= high else (0.0, 0.0)
+
+
+def fit_target(
+    plan: TargetPlan,
+    codes: NDArray[np.unsignedinteger],
+    leaves: NDArray[np.int32],
+    column: Column,
+    edges: NDArray[np.float64],
+    values: Callable[[], NDArray[np.float64]],
+) -> TargetDistributions:
+    """Estimate all distributions of one target.
+
+    Parameters
+    ----------
+    plan : TargetPlan
+    codes, leaves : array of n
+        The target's code and the leaf of each row.
+    column : Column
+    edges : array
+        Bin edges of a numeric column.
+    values : callable
+        Returns the working values; called for continuous targets only.
+    """
+    n_codes, shift = code_layout(column, edges)
+    counts = node_counts(plan, count_codes(codes, leaves, plan, n_codes, shift))
+    if column_kind(column) != CONTINUOUS:
+        return of_few_values(plan, column, counts)
+    x = values()
+    grids = place_grids(counts, edges, value_limits(x), shift)
+    column_range = float(grids.central[0])
+    counted = count_values(x, leaves, plan, grids)
+    better, wrong = regrid(measure(counted, grids), grids)
+    if len(wrong):
+        again = count_values(x, leaves, restrict(plan, wrong), better)
+        grids, counted = grids.replace(wrong, better), counted.replace(wrong, again)
+    return finish_continuous(plan, counts, counted, grids, column_range)
+
+
+def finish_continuous(
+    plan: TargetPlan,
+    counts: NDArray[np.int64],
+    counted: ValueCounts,
+    grids: Grids,
+    column_range: float,
+) -> TargetDistributions:
+    """Estimate the densities of a continuous target from all that was counted.
+
+    Parameters
+    ----------
+    plan : TargetPlan
+    counts : array of slots x codes
+        From ``node_counts``.
+    counted : ValueCounts
+        Rows per cell of ``grids``, all pieces merged.
+    grids : Grids
+    column_range : float
+        Central range of the root's first grid.
+    """
+    spread = measure(counted, grids)
+    bandwidth = select_bandwidths(counted, grids, spread, column_range)
+    return of_many_values(plan, counts, bandwidth, tabulate(counted, grids, spread.n, bandwidth))
+
+
+def fit_distributions(
+    forest: Forest,
+    codes: NDArray[np.unsignedinteger],
+    leaves: NDArray[np.int32],
+    column: Callable[[int], NDArray[np.float64]],
+    edges: Sequence[NDArray[np.float64]],
+    columns: Sequence[Column],
+    targets: Sequence[int] | None = None,
+) -> Iterator[TargetDistributions]:
+    """Estimate the distributions of one target after the other, for many values of ρ later."""
+    for m in range(len(columns)) if targets is None else targets:
+        yield fit_target(
+            plan_target(forest, m), codes[m], leaves[m], columns[m], edges[m], partial(column, m)
+        )
+
+
+def fit_likelihoods(
+    forest: Forest,
+    codes: NDArray[np.unsignedinteger],
+    leaves: NDArray[np.int32],
+    column: Callable[[int], NDArray[np.float64]],
+    edges: Sequence[NDArray[np.float64]],
+    columns: Sequence[Column],
+    rho: float,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Likelihoods:
+    """Estimate how likely each value is in each scoring node.
+
+    Parameters
+    ----------
+    forest : Forest
+    codes : array of M x N
+        Codes of all used columns.
+    leaves : array of M x N
+        The leaf (node number in the forest) of each row in each tree.
+    column : callable
+        ``column(m)`` returns the working values of column m; called from several threads.
+    edges : sequence of array
+        Bin edges of each column; ignored unless the column is continuous.
+    columns : sequence of Column
+        The used columns.
+    rho : float
+        The fraction of a node's rows that count as fully typical there.
+    n_jobs : int
+        Number of threads. The result does not depend on it.
+    progress : callable, optional
+        Called as ``progress(done, M)`` after each target.
+
+    Returns
+    -------
+    Likelihoods
+    """
+
+    def fit_one(m: int) -> tuple[NDArray[np.int64], Likelihoods]:
+        target = next(fit_distributions(forest, codes, leaves, column, edges, columns, (m,)))
+        return target.nodes, at_rho(target, rho)
+
+    parts = []
+    with ThreadPoolExecutor(max(1, n_jobs)) as pool:
+        try:
+            for done, part in enumerate(pool.map(fit_one, range(len(columns))), start=1):
+                parts.append(part)
+                if progress is not None:
+                    progress(done, len(columns))
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return assemble([part for _, part in parts], [nodes for nodes, _ in parts], len(forest.n))
+
+
+def likelihoods_at(targets: Sequence[TargetDistributions], n_nodes: int, rho: float) -> Likelihoods:
+    """Return the likelihoods for another ρ without counting anything again."""
+    return assemble([at_rho(t, rho) for t in targets], [t.nodes for t in targets], n_nodes)

@@ -1,0 +1,58 @@
+"""Distributions over a few values: nominal targets, numeric ones with few values, and missing or not."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.thresholds import quantile_levels
+
+
+def value_frequencies(counts: NDArray[np.int64], n_grouped: int = 0) -> NDArray[np.float64]:
+    """Return κ of each value in each slot: its share of the rows that have a value.
+
+    A value that does not occur counts as if it had occurred once. The last column may stand for
+    ``n_grouped`` rare values together; each of them gets an equal part, but no less than one row.
+
+    Parameters
+    ----------
+    counts : array of slots x values
+    n_grouped : int
+        How many values share the last column.
+
+    Examples
+    --------
+    >>> value_frequencies(np.array([[6, 2, 0]]))
+    array([[0.75 , 0.25 , 0.125]])
+    >>> value_frequencies(np.array([[4, 0, 6]]), n_grouped=3)
+    array([[0.4, 0.1, 0.2]])
+    """
+    rows = counts.astype(np.float64)
+    if n_grouped > 1:
+        rows[:, -1] /= n_grouped
+    n = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.maximum(rows, 1.0) / n
+
+
+def log_threshold(
+    kappa: NDArray[np.float64], counts: NDArray[np.int64], rho: float
+) -> NDArray[np.float64]:
+    """Return log τ(ρ) per slot: the κ that at least a fraction ``rho`` of the rows reaches."""
+    n_slots, n_values = counts.shape
+    ptr = np.arange(n_slots + 1, dtype=np.int64) * n_values
+    return quantile_levels(ptr, np.log(kappa).ravel(), counts.astype(np.float64).ravel(), rho)
+
+
+def log_presence(
+    n: NDArray[np.int64], n_missing: NDArray[np.int64], rho: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return log ω of having a value and of having none, which is a distribution over two values.
+
+    >>> present, missing = log_presence(np.array([100, 100]), np.array([0, 1]), 0.9)
+    >>> present, np.exp(missing).round(4)
+    (array([0., 0.]), array([0.01  , 0.0101]))
+    """
+    counts = np.stack((n - n_missing, n_missing), axis=1)
+    kappa = value_frequencies(counts)
+    log_omega = np.minimum(0.0, np.log(kappa) - log_threshold(kappa, counts, rho)[:, None])
+    return log_omega[:, 0], log_omega[:, 1]

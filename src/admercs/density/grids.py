@@ -1,0 +1,191 @@
+"""Where the cells lie on which the values of a node are counted.
+
+A grid follows the bulk of the node's values and nothing else: its *central range* is what
+holds 98% of a normal sample with the same inner quantiles. Cells continue on both sides without end,
+but only the *core*, twice the central range, is a dense array. An extreme value falls into a far cell and
+moves no other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+CORE = 2
+"""The core is so many central ranges wide."""
+
+_TAIL = 0.01  # the central range leaves out this share of the rows on each side ...
+_TAIL_ROWS = 2.5  # ... and at least two rows, so that a small leaf may hold two extreme values
+_MAX_TAIL = 0.25  # but never more than the quartiles do
+
+
+class Grids(NamedTuple):
+    """One grid per slot. Cell i is the point ``left + i * width``; cells below ``size`` are the core."""
+
+    left: NDArray[np.float64]
+    width: NDArray[np.float64]
+    ptr: NDArray[np.int64]  # slots + 1: the core of slot s has cells ptr[s]:ptr[s + 1]
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """Number of cells of each core."""
+        return np.diff(self.ptr)
+
+    @property
+    def central(self) -> NDArray[np.float64]:
+        """Width of each central range."""
+        return self.width * self.size / CORE
+
+    def take(self, slots: NDArray[np.int64]) -> Grids:
+        """Return the grids of some slots, in the order given."""
+        ptr = np.concatenate(([0], np.cumsum(self.size[slots])))
+        return Grids(self.left[slots], self.width[slots], ptr)
+
+    def replace(self, slots: NDArray[np.int64], other: Grids) -> Grids:
+        """Return all grids with those of some slots exchanged for ``other``."""
+        left, width, size = self.left.copy(), self.width.copy(), self.size
+        left[slots], width[slots], size[slots] = other.left, other.width, other.size
+        return Grids(left, width, np.concatenate(([0], np.cumsum(size))))
+
+
+def code_shift(n_bins: int) -> int:
+    """Return how many bits to drop so that at most 512 codes remain to be counted.
+
+    Exact mode has a code per distinct value; leaves times codes would be a large table, and the grid
+    needs quantiles only roughly.
+
+    >>> code_shift(255), code_shift(60_000)
+    (0, 7)
+    """
+    return max(0, (n_bins - 1).bit_length() - 9)
+
+
+def place_grids(
+    counts: NDArray[np.int64],
+    edges: NDArray[np.float64],
+    limits: tuple[float, float],
+    shift: int = 0,
+) -> Grids:
+    """Place a grid for each slot from how often each code occurs in it.
+
+    Parameters
+    ----------
+    counts : array of slots x (codes + 1)
+        Rows per code (joined by ``shift``), column 0 is missing.
+    edges : array
+        The column's bin edges.
+    limits : tuple of float
+        Smallest and largest value of the column.
+    shift : int
+        As given to ``count_codes``.
+
+    Returns
+    -------
+    Grids
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.array([[0, 25, 25, 25, 25]])
+    >>> grids = place_grids(counts, np.array([1.0, 2.0, 3.0]), (0.0, 4.0))
+    >>> round(float(grids.central[0]), 3), int(grids.size[0])
+    (6.898, 2048)
+    """
+    present = counts[:, 1:]
+    lower, upper = _code_bounds(edges, limits, shift)
+    n = present.sum(axis=1)
+    below, below_share = _quantile_at_edge(present, lower, upper)
+    # The upper quantile is the lower one of the mirrored column.
+    above, above_share = _quantile_at_edge(present[:, ::-1], -upper[::-1], -lower[::-1])
+    central, centre = widen(below, -above, below_share, above_share)
+    column = limits[1] - limits[0]
+    scale = column if 0 < column < np.inf else max(abs(limits[0]), abs(limits[1]), 1.0)
+    # A node whose codes have no width (all rows tied, or no row at all) gets a fine grid all the same.
+    central = np.where((central > 0) & (n > 0), central, scale * 2.0**-10)
+    return lay_grids(np.where(n > 0, centre, 0.0), central, n)
+
+
+def lay_grids(
+    centre: NDArray[np.float64], central: NDArray[np.float64], n: NDArray[np.int64]
+) -> Grids:
+    """Lay a grid of 512 to 4096 cells over each central range, fewer where there are few rows.
+
+    A bandwidth is never below 16 cells (see ``bandwidth.floors``). With 4096 cells that is 1/256 of the
+    central range; below 512 rows such a narrow kernel has no use and the cells would only cost memory.
+    """
+    bits = np.ceil(np.log2(np.maximum(8 * n, 1))).astype(np.int64)
+    cells = np.int64(1) << np.clip(bits, 9, 12)
+    ptr = np.concatenate(([0], np.cumsum(CORE * cells)))
+    return Grids(centre - central * (CORE / 2), central / cells, ptr)
+
+
+def tail_share(n: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of rows that the central range leaves out on each side.
+
+    >>> tail_share(np.array([4, 25, 1000]))
+    array([0.25, 0.1 , 0.01])
+    """
+    return np.clip(_TAIL_ROWS / np.maximum(n, 1), _TAIL, _MAX_TAIL)
+
+
+def widen(
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    low_share: NDArray[np.float64],
+    high_share: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Widen a range between two quantiles to what holds 98% of a normal sample.
+
+    Returns
+    -------
+    tuple of array
+        The width of the range, and its centre.
+    """
+    z = -ndtri(_TAIL)
+    factor = 2 * z / -(ndtri(low_share) + ndtri(high_share))
+    return (high - low) * factor, low / 2 + high / 2
+
+
+def _code_bounds(
+    edges: NDArray[np.float64], limits: tuple[float, float], shift: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower and upper end of each (joined) code.
+
+    The outermost codes end at the column's smallest and largest value, but no further out than four times
+    the range of all edges: the extreme values in there must not decide the grid of the others.
+    """
+    inner = edges[(1 << shift) - 1 :: 1 << shift]
+    if len(inner) == 0:
+        return np.array([limits[0]]), np.array([limits[1]])
+    reach = 4.0 * (edges[-1] - edges[0])
+    reach = reach if reach > 0 else np.inf
+    low = max(limits[0], inner[0] - reach)
+    high = min(limits[1], inner[-1] + reach)
+    lower = np.concatenate(([min(low, inner[0])], inner))
+    upper = np.concatenate((inner, [max(high, inner[-1])]))
+    return lower, upper
+
+
+def _quantile_at_edge(
+    counts: NDArray[np.int64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a low quantile of each slot, and the share of rows below it.
+
+    Where possible this is the first edge with at least the tail's share of rows below it: at an edge the share
+    is exact, inside a code it could only be guessed. Where the first such edge has more than a quarter of the
+    rows below it (heavy ties, few codes), interpolate within its code.
+    """
+    n = np.maximum(counts.sum(axis=1), 1)
+    tail = tail_share(n)
+    cumulative = np.cumsum(counts, axis=1)
+    code = (cumulative >= (tail * n)[:, None]).argmax(axis=1)
+    rows = np.arange(len(counts))
+    share = cumulative[rows, code] / n
+    in_code = np.maximum(counts[rows, code], 1)
+    within = (tail * n - (cumulative[rows, code] - in_code)) / in_code
+    guess = lower[code] + np.clip(within, 0, 1) * (upper[code] - lower[code])
+    at_edge = share <= _MAX_TAIL
+    return np.where(at_edge, upper[code], guess), np.where(at_edge, share, tail)

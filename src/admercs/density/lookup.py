@@ -1,0 +1,129 @@
+"""Reading log ω from the tables: the compiled part that scoring spends its time in."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
+from admercs.density.tables import cubic
+
+
+@kernel
+def log_ratio_continuous(  # type: ignore[no-untyped-def]
+    slot, x, log_floor, step, segment_ptr, segment_start, table_ptr, table
+):
+    """Return log(κ / τ) of a value of a continuous target, floor applied, not clipped at 0."""
+    low, high = segment_ptr[slot], segment_ptr[slot + 1]
+    while high - low > 1:  # the last segment that starts at or before x
+        middle = (low + high) // 2
+        if segment_start[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    floor = log_floor[slot]
+    if low == high:
+        return floor
+    position = (x - segment_start[low]) / step[slot]
+    begin = table_ptr[low]
+    if not 1 <= position < table_ptr[low + 1] - begin - 2:
+        return floor
+    i = int(position)
+    t = position - i
+    i += begin
+    value = cubic(table[i - 1], table[i], table[i + 1], table[i + 2], t)
+    return value if value > floor else floor
+
+
+@kernel
+def log_ratio_of_few(  # type: ignore[no-untyped-def]
+    target, slot, x, discrete, log_floor, value_ptr, log_value, distinct_ptr, distinct
+):
+    """Return log(κ / τ) of a value of a discrete or nominal target, not clipped at 0."""
+    begin = value_ptr[slot]
+    if discrete:
+        first, stop = distinct_ptr[target], distinct_ptr[target + 1]
+        low, high = first, stop
+        while low < high:
+            middle = (low + high) // 2
+            if distinct[middle] < x:
+                low = middle + 1
+            else:
+                high = middle
+        if low < stop and distinct[low] == x:
+            return log_value[begin + low - first]
+    elif 1 <= x <= value_ptr[slot + 1] - begin:
+        return log_value[begin + int(x) - 1]
+    return log_floor[slot]
+
+
+@kernel
+def _judge_continuous(  # type: ignore[no-untyped-def]
+    nodes, x, out, slot_of, log_present, log_missing,
+    log_floor, step, segment_ptr, segment_start, table_ptr, table,
+):  # fmt: skip
+    for i in range(len(x)):
+        slot = slot_of[nodes[i]]
+        if np.isnan(x[i]):
+            out[i] = log_missing[slot]
+            continue
+        ratio = log_ratio_continuous(
+            slot, x[i], log_floor, step, segment_ptr, segment_start, table_ptr, table
+        )
+        out[i] = log_present[slot] + (ratio if ratio < 0 else 0.0)
+
+
+@kernel
+def _judge_few(  # type: ignore[no-untyped-def]
+    target, discrete, nodes, x, out, slot_of, log_present, log_missing,
+    log_floor, value_ptr, log_value, distinct_ptr, distinct,
+):  # fmt: skip
+    for i in range(len(x)):
+        slot = slot_of[nodes[i]]
+        if np.isnan(x[i]):
+            out[i] = log_missing[slot]
+            continue
+        ratio = log_ratio_of_few(
+            target, slot, x[i], discrete, log_floor, value_ptr, log_value, distinct_ptr, distinct
+        )
+        out[i] = log_present[slot] + (ratio if ratio < 0 else 0.0)
+
+
+def judge_column(
+    likelihoods: Likelihoods,
+    target: int,
+    nodes: NDArray[np.int32],
+    x: NDArray[np.float64],
+    out: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return log ω of a block of working values of one column, each judged by its node.
+
+    Parameters
+    ----------
+    likelihoods : Likelihoods
+    target : int
+        The column.
+    nodes : array of n
+        Scoring nodes: ``forest.scorer`` of the rows' leaves, or the root.
+    x : array of n
+        Working values; NaN is missing.
+    out : array of n, optional
+        Where to write.
+    """
+    if out is None:
+        out = np.empty(len(x))
+    nodes = np.ascontiguousarray(nodes, dtype=np.int32)
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    like, kind = likelihoods, likelihoods.kind[target]
+    if kind == CONTINUOUS:
+        _judge_continuous(
+            nodes, x, out, like.slot, like.log_present, like.log_missing,
+            like.log_floor, like.step, like.segment_ptr, like.segment_start, like.table_ptr, like.table,
+        )  # fmt: skip
+    else:
+        _judge_few(
+            target, bool(kind == DISCRETE), nodes, x, out, like.slot, like.log_present, like.log_missing,
+            like.log_floor, like.value_ptr, like.log_value, like.distinct_ptr, like.distinct,
+        )  # fmt: skip
+    return out

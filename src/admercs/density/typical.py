@@ -1,0 +1,106 @@
+"""What is typical in a node, for explanations and plots."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.likelihoods import Likelihoods
+from admercs.density.lookup import log_ratio_continuous
+
+_PER_POINT = 4  # looks between two table points for where the density crosses τ
+_HALVINGS = 30
+
+
+def is_continuous(likelihoods: Likelihoods, slot: int) -> bool:
+    """Return whether a slot holds a smooth density, as opposed to one frequency per value."""
+    return bool(likelihoods.value_ptr[slot] == likelihoods.value_ptr[slot + 1])
+
+
+def log_ratios(
+    likelihoods: Likelihoods, slot: int, points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return log(κ / τ) of a continuous slot at some points, floor applied."""
+    like = likelihoods
+    return np.array([
+        log_ratio_continuous(
+            slot, x, like.log_floor, like.step, like.segment_ptr, like.segment_start,
+            like.table_ptr, like.table,
+        )
+        for x in np.asarray(points, dtype=np.float64)
+    ], dtype=np.float64)  # fmt: skip
+
+
+def density_curve(
+    likelihoods: Likelihoods, slot: int, points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the density κ of a continuous slot at some points, per unit of the working values.
+
+    It never falls below the floor, the density at an isolated row.
+    """
+    return np.exp(log_ratios(likelihoods, slot, points) + likelihoods.log_tau[slot])
+
+
+def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, float]]:
+    """Return the intervals where a continuous target is fully typical: κ ≥ τ(ρ).
+
+    It is the smallest region that holds a fraction ρ of the node's rows. A node where even an isolated
+    value is typical has the whole line as its region, ``[(-inf, inf)]``.
+
+    Parameters
+    ----------
+    likelihoods : Likelihoods
+    slot : int
+
+    Returns
+    -------
+    list of (low, high)
+        Ascending, in working values.
+    """
+    if likelihoods.log_floor[slot] >= 0:
+        return [(-np.inf, np.inf)]
+    regions = []
+    for segment in range(likelihoods.segment_ptr[slot], likelihoods.segment_ptr[slot + 1]):
+        n_points = int(likelihoods.table_ptr[segment + 1] - likelihoods.table_ptr[segment])
+        offsets = np.arange(_PER_POINT * (n_points - 1) + 1) / _PER_POINT
+        x = likelihoods.segment_start[segment] + offsets * likelihoods.step[slot]
+        inside = log_ratios(likelihoods, slot, x) >= 0
+        # Both ends of a segment are below the floor, so crossings come in pairs.
+        crossings = np.flatnonzero(inside[1:] != inside[:-1])
+        ends = [_crossing(likelihoods, slot, x[i], x[i + 1]) for i in crossings]
+        regions += list(zip(ends[::2], ends[1::2], strict=True))
+    return regions
+
+
+def _crossing(likelihoods: Likelihoods, slot: int, low: float, high: float) -> float:
+    """Halve an interval with κ = τ somewhere inside; return the end on the typical side."""
+    rising = log_ratios(likelihoods, slot, np.array([high]))[0] >= 0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if (log_ratios(likelihoods, slot, np.array([middle]))[0] >= 0) == rising:
+            high = middle
+        else:
+            low = middle
+    return float(high if rising else low)
+
+
+def typical_values(likelihoods: Likelihoods, slot: int) -> list[tuple[int, float]]:
+    """Return the fully typical values of a discrete or nominal slot, most frequent first.
+
+    Parameters
+    ----------
+    likelihoods : Likelihoods
+    slot : int
+
+    Returns
+    -------
+    list of (value index, share of rows)
+        The index counts from 0 in ``Column.distinct`` or ``Column.categories``; one past the last
+        category stands for all rarer ones. Values that do not occur in the node are left out.
+    """
+    begin, end = likelihoods.value_ptr[slot], likelihoods.value_ptr[slot + 1]
+    count = likelihoods.count[begin:end]
+    share = count / max(1, int(count.sum()))
+    typical = np.flatnonzero((likelihoods.log_value[begin:end] >= 0) & (count > 0))
+    order = typical[np.argsort(-count[typical], kind="stable")]
+    return [(int(i), float(share[i])) for i in order]
