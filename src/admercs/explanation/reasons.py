@@ -48,16 +48,14 @@ class Condition:
     attribute : str
         Name of the column.
     kind : {"interval", "values", "excluded", "missing", "recorded"}
-        ``"interval"``: ``low < x <= high``; ``"values"``: one of ``values``; ``"excluded"``: none of
-        ``values``; ``"missing"``: no value at all; ``"recorded"``: any value.
+        ``"interval"``: ``low < x <= high``; ``"values"``: one of ``values``; ``"excluded"``: none
+        of ``values``; ``"missing"``: no value at all; ``"recorded"``: any value.
     low, high : number, date, … or None
         The bounds of an interval; None where it is open.
     values : tuple
         The categories meant by the kinds ``"values"`` and ``"excluded"``.
     missing : bool
         Whether a missing value satisfies the condition too.
-    other : bool
-        Whether a category that was rare or absent in the training table satisfies it too.
     text : str
         The condition in words.
 
@@ -75,7 +73,6 @@ class Condition:
     high: Value = None
     values: tuple[Value, ...] = ()
     missing: bool = False
-    other: bool = False
     text: str = ""
 
     def holds(self, value: Any) -> bool:
@@ -103,7 +100,6 @@ class Condition:
             "high": plain(self.high),
             "values": plain(self.values),
             "missing": self.missing,
-            "other": self.other,
             "text": self.text,
         }
 
@@ -115,8 +111,9 @@ class Typical:
     Attributes
     ----------
     kind : {"intervals", "values", "missing", "recorded"}
-        Numeric targets: regions of highest density; nominal targets and numeric ones with few distinct
-        values: values with their shares; or that the value is usually missing, or usually not.
+        Numeric targets: regions of highest density; nominal targets and numeric ones with few
+        distinct values: values with their shares; or that the value is usually missing, or
+        usually not.
     intervals : tuple of (low, high)
         The regions, both ends included.
     shares : tuple of (value, share)
@@ -176,7 +173,8 @@ class Reason:
     context : int
         The leaf that judged the row, to be passed on to ``describe_context``.
     also : tuple of Reason
-        The same oddity seen from other sides: other attributes of the same relation, the whole table.
+        The same oddity seen from other sides: other attributes of the same relation, the whole
+        table.
     text : str
         The reason as a sentence.
     """

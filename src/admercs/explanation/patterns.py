@@ -1,0 +1,151 @@
+"""The strongest normal patterns of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from admercs.density.likelihoods import CONTINUOUS, Likelihoods
+from admercs.detector.model import Model
+from admercs.explanation.curves import log_density
+from admercs.explanation.reasons import Pattern
+from admercs.explanation.sentences import pattern_sentence, subject
+from admercs.explanation.values import join
+from admercs.explanation.voice import Voice
+
+__all__ = ["patterns"]
+
+
+def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[Pattern]:
+    """Return the normal patterns that say most about the table, the same relation once.
+
+    A pattern says much when its rows are many and their values differ clearly from those of the
+    whole table: its strength is the share of its rows times the relative entropy of the target
+    there against the whole table, in nats.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model.
+    top : int or None, default=20
+        The most patterns returned; None for all.
+    noun : str, default="rows"
+        What the rows are called, in the plural.
+
+    Returns
+    -------
+    patterns : list of Pattern
+        Strongest first; the same relation seen from its other attributes is in ``also``.
+
+    Raises
+    ------
+    ValueError
+        If ``top`` is negative.
+    """
+    if top is not None and (isinstance(top, bool) or top < 0):
+        raise ValueError(f"top must be None or a number of patterns, 0 or more; it is {top!r}")
+    voice = Voice(model, noun)
+    kept: list[_Candidate] = []
+    for candidate in _candidates(voice):
+        for other in kept:
+            if _mirrors(voice, candidate, other):
+                other.also.append(candidate)
+                break
+        else:
+            kept.append(candidate)
+    return [_pattern(voice, candidate) for candidate in kept[:top]]
+
+
+@dataclass
+class _Candidate:
+    node: int
+    attribute: int
+    strength: float
+    mode: float  # the most likely working value
+    also: list[_Candidate] = field(default_factory=list)
+
+
+def _candidates(voice: Voice) -> list[_Candidate]:
+    """Return all nodes that judge rows by more than the whole table, the most telling first."""
+    model = voice.model
+    forest, likelihoods = model.forest, model.likelihoods
+    leaves = np.flatnonzero(forest.feature < 0)
+    found = []
+    for node in np.unique(forest.scorer[leaves]).tolist():
+        if forest.parent[node] < 0:
+            continue
+        attribute = forest.tree_of(node)
+        root = voice.slot(int(forest.root[attribute]))
+        nats, mode = _information(likelihoods, attribute, voice.slot(node), root)
+        strength = nats * float(forest.n[node]) / model.n_rows
+        found.append(_Candidate(node, attribute, strength, mode))
+    return sorted(found, key=lambda candidate: (-candidate.strength, candidate.node))
+
+
+def _information(
+    likelihoods: Likelihoods, attribute: int, slot: int, root: int
+) -> tuple[float, float]:
+    """Return the relative entropy of a slot against the whole table, and its mode."""
+    if likelihoods.kind[attribute] == CONTINUOUS:
+        x, logs = log_density(likelihoods, slot)
+        if not len(x):
+            return 0.0, float("nan")
+        x_root, log_root = log_density(likelihoods, root)
+        floor = float(likelihoods.log_floor[root] + likelihoods.log_tau[root])
+        there = np.maximum(np.interp(x, x_root, log_root, left=floor, right=floor), floor)
+        mass = np.exp(logs)
+        mass /= mass.sum()
+        return max(0.0, float(mass @ (logs - there))), float(x[logs.argmax()])
+    counts = likelihoods.count[likelihoods.value_ptr[slot] : likelihoods.value_ptr[slot + 1]]
+    whole = likelihoods.count[likelihoods.value_ptr[root] : likelihoods.value_ptr[root + 1]]
+    if not counts.sum():
+        return 0.0, float("nan")
+    here = counts > 0
+    share, overall = counts[here] / counts.sum(), whole[here] / whole.sum()
+    place = int(counts.argmax())
+    known = likelihoods.distinct[likelihoods.distinct_ptr[attribute] :]
+    discrete = likelihoods.distinct_ptr[attribute + 1] > likelihoods.distinct_ptr[attribute]
+    mode = float(known[place]) if discrete else float(place + 1)
+    return max(0.0, float(share @ np.log(share / overall))), mode
+
+
+def _mirrors(voice: Voice, first: _Candidate, second: _Candidate) -> bool:
+    """Tell whether two patterns are one relation seen from two of its attributes.
+
+    Each one's target is among the other's conditions, and what is typical in one is what the
+    other demands.
+    """
+    if first.attribute == second.attribute:
+        return False
+    there, here = voice.paths.ranges(second.node), voice.paths.ranges(first.node)
+    if first.attribute not in there or second.attribute not in here:
+        return False
+    one, two = {first.attribute, *here}, {second.attribute, *there}
+    if not (one <= two or two <= one):
+        return False
+    nominal = [column.role == "nominal" for column in voice.model.schema.used]
+    return there[first.attribute].contains(first.mode, nominal=nominal[first.attribute]) and here[
+        second.attribute
+    ].contains(second.mode, nominal=nominal[second.attribute])
+
+
+def _pattern(voice: Voice, candidate: _Candidate) -> Pattern:
+    model = voice.model
+    conditions = voice.conditions(candidate.node)
+    n = int(model.forest.n[candidate.node])
+    typical = voice.typical(candidate.attribute, candidate.node)
+    text = pattern_sentence(subject(voice.noun, conditions, n), typical)
+    sides = dict.fromkeys(voice.column(other.attribute).name for other in candidate.also)
+    if sides:
+        text += f" Also seen from {join(list(sides), 'and')}."
+    return Pattern(
+        node=candidate.node,
+        target=model.schema.used[candidate.attribute].name,
+        conditions=conditions,
+        typical=typical,
+        n=n,
+        strength=candidate.strength,
+        also=tuple(_pattern(voice, other) for other in candidate.also),
+        text=text,
+    )

@@ -1,0 +1,195 @@
+"""Explains rows: turns the model's judgement into reasons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.detector.fit import QUANTILE_LEVELS
+from admercs.detector.model import Judgement, Model
+from admercs.explanation.collection import Explanations
+from admercs.explanation.contexts import similar_contexts
+from admercs.explanation.reasons import Reason, RowExplanation, Value
+from admercs.explanation.sentences import context_sentence, pattern_sentence, subject
+from admercs.explanation.values import join
+from admercs.explanation.views import View, merged_views
+from admercs.explanation.voice import Voice
+
+__all__ = ["explain_rows"]
+
+Raw = Callable[[int, int], object]
+
+
+def explain_rows(
+    model: Model,
+    values: NDArray[np.float64],
+    judgement: Judgement,
+    labels: Sequence[Any] | None = None,
+    top: int | None = 3,
+    *,
+    noun: str = "rows",
+    raw: Raw | None = None,
+    frame: Literal["pandas", "polars"] | None = None,
+) -> Explanations:
+    """Explain rows that a model has judged.
+
+    Parameters
+    ----------
+    model : Model
+        The fitted model; it is only read.
+    values : ndarray of float64, one row per attribute
+        The working values of the rows.
+    judgement : Judgement
+        What the model says about these rows.
+    labels : sequence, optional
+        What the rows are called; by default their numbers 0, 1, …
+    top : int or None, default=3
+        The most reasons given per row; 0 gives none (only scores), None all.
+    noun : str, default="rows"
+        What the rows are called, in the plural: "cars" makes "Cars with …".
+    raw : callable, optional
+        ``raw(attribute, row)`` returns what the table holds there; it is asked only for categories
+        that the model does not know.
+    frame : {"pandas", "polars"}, optional
+        The kind of frame that ``to_frame`` makes unless told otherwise.
+
+    Returns
+    -------
+    explanations : Explanations
+        One `RowExplanation` per row, in the order of the rows.
+
+    Raises
+    ------
+    ValueError
+        If ``top`` is negative or the number of labels is wrong.
+    """
+    n_rows = values.shape[1]
+    if top is not None and (isinstance(top, bool) or top < 0):
+        raise ValueError(f"top must be None or a number of reasons, 0 or more; it is {top!r}")
+    if labels is not None and len(labels) != n_rows:
+        raise ValueError(f"there are {len(labels)} labels for {n_rows} rows")
+    teller = _Teller(Voice(model, noun), values, judgement, top, raw)
+    names = range(n_rows) if labels is None else labels
+    return Explanations(tuple(teller.explain(i, names[i]) for i in range(n_rows)), frame)
+
+
+class _Teller:
+    """Explains one row after the other."""
+
+    def __init__(
+        self,
+        voice: Voice,
+        values: NDArray[np.float64],
+        judgement: Judgement,
+        top: int | None,
+        raw: Raw | None,
+    ) -> None:
+        self.voice = voice
+        self.values = values
+        self.judgement = judgement
+        self.top = top
+        self.raw = raw
+        self.groups = similar_contexts(voice.model)
+        self.names = [column.name for column in voice.model.schema.used]
+        self.cells = judgement.cells()
+        self.percentiles = _percentiles(voice.model, self.cells.sum(axis=0))
+
+    def explain(self, row: int, label: Any) -> RowExplanation:
+        views = merged_views(self.voice, self.judgement, row, self.groups)
+        listed = views if self.top is None else views[: self.top]
+        rest = math.fsum(view.total for view in views[len(listed) :])
+        cells = self.cells[:, row].tolist()
+        evidence = math.fsum(cells)
+        return RowExplanation(
+            label=label,
+            score=-math.expm1(-evidence),
+            evidence=evidence,
+            percentile=float(self.percentiles[row]),
+            reasons=tuple(self.reason(view, row, evidence) for view in listed),
+            rest=rest,
+            n_rest=len(views) - len(listed),
+            by_association=bool(self.judgement.context[:, row].sum() > evidence / 2),
+            cells=dict(zip(self.names, cells, strict=True)),
+        )
+
+    def reason(self, view: View, row: int, evidence: float) -> Reason:
+        """Put a view, and those that say the same, into words."""
+        voice, own = self.voice, float(self.values[view.attribute, row])
+        raw = self.raw_text(view.attribute, row)
+        conditions = voice.conditions(view.node, self.values[:, row])
+        n = int(voice.model.forest.n[view.node])
+        who = subject(voice.noun, conditions, n)
+        typical = likelihood = None
+        if view.kind == "context":
+            score = math.exp(voice.model.log_lambda[view.leaf])
+            text = context_sentence(who, score)
+        else:
+            typical = voice.typical(view.attribute, view.node, own)
+            whole = not conditions
+            log_omega = self.judgement.log_omega_root if whole else self.judgement.log_omega
+            likelihood = math.exp(log_omega[view.attribute, row])
+            clause = voice.own(view.attribute, view.node, own, typical, raw)
+            text = pattern_sentence(who, typical, clause)
+        also = tuple(self.reason(other, row, evidence) for other in _flat(view))
+        return Reason(
+            kind="context" if view.kind == "context" else "pattern",
+            target=self.names[view.attribute],
+            value=self.native(view.attribute, row, raw),
+            value_text=voice.value_text(view.attribute, own, raw),
+            conditions=conditions,
+            typical=typical,
+            n=n,
+            likelihood=likelihood,
+            evidence=view.total,
+            share=view.total / evidence if evidence > 0 else 0.0,
+            context=view.leaf,
+            also=also,
+            text=text + self.echo(view, also),
+        )
+
+    def echo(self, view: View, also: tuple[Reason, ...]) -> str:
+        """Mention the other sides from which the same oddity is seen."""
+        if view.kind == "context":
+            return ""
+        sides = dict.fromkeys(
+            self.voice.column(self.names.index(other.target)).name
+            for other in also
+            if other.target != self.names[view.attribute]
+        )
+        seen = f" Also seen from {join(list(sides), 'and')}." if sides else ""
+        for other in also:
+            if other.target == self.names[view.attribute]:
+                if not other.conditions:
+                    return f" Also unusual in the whole table.{seen}"
+                who = subject(self.voice.noun, other.conditions, other.n)
+                return f" Also unusual among {who[:1].lower()}{who[1:]}.{seen}"
+        return seen
+
+    def raw_text(self, attribute: int, row: int) -> str:
+        """Return the text of a category that the model does not know."""
+        column = self.voice.model.schema.used[attribute]
+        own = float(self.values[attribute, row])
+        if self.raw is None or column.role != "nominal" or not own > len(column.categories):
+            return ""
+        return self.voice.column(attribute).category(self.raw(attribute, row))  # type: ignore[arg-type]
+
+    def native(self, attribute: int, row: int, raw: str) -> Value:
+        value = self.voice.column(attribute).native(float(self.values[attribute, row]))
+        return raw if value is None and raw else value
+
+
+def _flat(view: View) -> list[View]:
+    """Return the views that say the same, without nesting."""
+    views: list[View] = []
+    for other in view.also:
+        views.extend([View(**{**vars(other), "also": []}), *_flat(other)])
+    return sorted(views, key=lambda other: -other.evidence)
+
+
+def _percentiles(model: Model, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the percentage of training rows with less evidence than each row."""
+    return 100.0 * np.interp(evidence, model.evidence_quantiles, QUANTILE_LEVELS, left=0.0)

@@ -1,0 +1,63 @@
+"""Sentences made of conditions, typical values and a row's own value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from admercs.explanation.reasons import Condition, Typical
+from admercs.explanation.values import join
+
+__all__ = ["Noun", "context_sentence", "own_clause", "pattern_sentence", "subject"]
+
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What a row is called.
+
+    Examples
+    --------
+    >>> Noun.of("cars"), Noun.of("companies"), Noun.of("people").singular
+    (Noun(plural='cars', singular='car'), Noun(plural='companies', singular='company'), 'person')
+    """
+
+    plural: str
+    singular: str
+
+    @classmethod
+    def of(cls, plural: str) -> Noun:
+        """Derive the singular from the plural."""
+        if plural in _IRREGULAR:
+            return cls(plural, _IRREGULAR[plural])
+        if plural.endswith("ies"):
+            return cls(plural, f"{plural[:-3]}y")
+        if plural.endswith(("sses", "xes", "ches", "shes")):
+            return cls(plural, plural[:-2])
+        return cls(plural, plural.removesuffix("s"))
+
+
+def subject(noun: Noun, conditions: Sequence[Condition], n: int) -> str:
+    """Name the rows a sentence speaks of."""
+    if not conditions:
+        return f"All {noun.plural}"
+    listed = join([condition.text for condition in conditions], "and")
+    return f"{noun.plural[:1].upper()}{noun.plural[1:]} with {listed} (n = {n:,})"
+
+
+def pattern_sentence(who: str, typical: Typical, own: str = "") -> str:
+    """State a pattern and, if given, how a row breaks it."""
+    return f"{who} typically have {typical.text}{f', but {own}' if own else ''}."
+
+
+def context_sentence(who: str, score: float) -> str:
+    """State that a context is anomalous."""
+    how = "nearly all" if score >= 0.9 else "mostly" if score >= 0.5 else "often"
+    return f"{who} are {how} anomalous."
+
+
+def own_clause(noun: Noun, name: str, value: str, *, named: bool, note: str = "") -> str:
+    """Say what a row has instead of what is typical."""
+    shown = f"{name} = {value}" if named else value
+    return f"this {noun.singular} has {shown}{note}"

@@ -1,0 +1,205 @@
+"""What is typical for a target in a context, in values and in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from admercs.density.likelihoods import CONTINUOUS, Likelihoods
+from admercs.density.typical import log_ratios, typical_values
+from admercs.explanation.reasons import Typical
+from admercs.explanation.values import ColumnVoice, join
+
+__all__ = ["Regions", "make_typical", "own_count", "percent"]
+
+Regions = list[tuple[float, float]]
+
+MAX_VALUES = 4  # values named before a list is cut short
+MAX_REGIONS = 3
+
+
+def percent(share: float) -> str:
+    """Write a share so that it never looks like all or nothing unless it is.
+
+    Examples
+    --------
+    >>> percent(0.613), percent(0.9942), percent(0.99999), percent(1.0), percent(0.004)
+    ('61%', '99.4%', '99.9%', '100%', '0.4%')
+    """
+    if share >= 1.0 or share <= 0.0:
+        return f"{share:.0%}"
+    if 0.01 <= share <= 0.99:
+        return f"{share:.0%}"
+    return f"{min(max(share, 0.001), 0.999):.1%}"
+
+
+def make_typical(
+    voice: ColumnVoice,
+    likelihoods: Likelihoods,
+    attribute: int,
+    slot: int,
+    region: Regions,
+    own: float | None,
+    rho: float,
+) -> Typical:
+    """Say what is typical for an attribute in a slot.
+
+    Parameters
+    ----------
+    voice : ColumnVoice
+        The attribute's voice.
+    likelihoods : Likelihoods
+        The reference distributions.
+    attribute, slot : int
+        The attribute and the distribution.
+    region : list of (low, high)
+        Where a continuous attribute is typical.
+    own : float or None
+        The working value of the row it is compared with. The words are then chosen so that they
+        show what is odd about that value.
+    rho : float
+        The share of the recorded values that counts as typical.
+    """
+    n, n_missing = int(likelihoods.n[slot]), int(likelihoods.n_missing[slot])
+    recorded = 1.0 - n_missing / n if n else 1.0
+    if own is not None and math.isnan(own):
+        text = f"{voice.name} recorded ({percent(recorded)})"
+        return Typical("recorded", share=recorded, text=text)
+    if _mostly_missing(likelihoods, attribute, slot, own, recorded):
+        share = 1.0 - recorded
+        return Typical("missing", share=share, text=f"no {voice.name} recorded ({percent(share)})")
+    if likelihoods.kind[attribute] == CONTINUOUS:
+        return _regions(voice, region, own, recorded, rho)
+    return _values(voice, likelihoods, attribute, slot, recorded)
+
+
+def _mostly_missing(
+    likelihoods: Likelihoods, attribute: int, slot: int, own: float | None, recorded: float
+) -> bool:
+    """Tell whether having a value at all is what is odd."""
+    if own is None or recorded >= 0.5:
+        return recorded < 0.5
+    if likelihoods.kind[attribute] == CONTINUOUS:
+        log_value = float(log_ratios(likelihoods, slot, np.array([own]))[0])
+    else:
+        place = _place(likelihoods, attribute, slot, own)
+        log_value = float(
+            likelihoods.log_floor[slot] if place is None else likelihoods.log_value[place]
+        )
+    return float(likelihoods.log_present[slot]) < min(0.0, log_value)
+
+
+def _place(likelihoods: Likelihoods, attribute: int, slot: int, own: float) -> int | None:
+    """Return where a discrete or nominal value stands in the slot's tables, if it does."""
+    start, stop = likelihoods.distinct_ptr[attribute : attribute + 2]
+    first, end = (int(place) for place in likelihoods.value_ptr[slot : slot + 2])
+    if stop == start:  # nominal: the code says it
+        place = int(own) - 1
+    else:
+        known = likelihoods.distinct[start:stop]
+        place = int(np.searchsorted(known, own))
+        if place == len(known) or known[place] != own:
+            return None
+    return first + place if first + place < end else None
+
+
+def own_count(likelihoods: Likelihoods, attribute: int, slot: int, own: float) -> int:
+    """Return how many training rows of the slot share a discrete or nominal value."""
+    place = _place(likelihoods, attribute, slot, own)
+    return 0 if place is None else int(likelihoods.count[place])
+
+
+def _values(
+    voice: ColumnVoice, likelihoods: Likelihoods, attribute: int, slot: int, recorded: float
+) -> Typical:
+    found = typical_values(likelihoods, slot)
+    known = likelihoods.distinct[likelihoods.distinct_ptr[attribute] :]
+    nominal = voice.column.role == "nominal"
+    places = [place for place, _ in found]
+    working = [float(place + 1) if nominal else float(known[place]) for place in places]
+    parts = [part * recorded for _, part in found]
+    if not nominal and len(places) > 2 and max(places) - min(places) + 1 == len(places):
+        low, high = (voice.say_exactly(x) for x in (min(working), max(working)))
+        text = f"{voice.name} {voice.with_unit(f'{low} to {high}')} ({percent(sum(parts))})"
+    else:
+        text = f"{voice.name} = {_listed(voice, [_name(voice, x) for x in working], parts)}"
+    return Typical(
+        "values",
+        shares=tuple((voice.native(x), part) for x, part in zip(working, parts, strict=True)),
+        share=sum(parts),
+        text=text + _where(recorded),
+    )
+
+
+def _name(voice: ColumnVoice, x: float) -> str:
+    if voice.column.role != "nominal":
+        return voice.say_exactly(x)
+    if int(x) > len(voice.column.categories):
+        return "a rare value"
+    return voice.category(voice.native(x))
+
+
+def _listed(voice: ColumnVoice, names: list[str], shares: list[float]) -> str:
+    parts = [
+        f"{voice.with_unit(name)} ({percent(share)})"
+        for name, share in zip(names[:MAX_VALUES], shares, strict=False)
+    ]
+    if len(names) > MAX_VALUES:
+        rest = percent(sum(shares[MAX_VALUES:]))
+        count = len(names) - MAX_VALUES
+        parts.append(f"{count} other{'s' if count > 1 else ''} ({rest})")
+    return join(parts, "or")
+
+
+def _where(recorded: float) -> str:
+    """Qualify the typical values of a target that is often missing."""
+    return "" if recorded >= 0.9 else f" where it is recorded ({percent(recorded)})"
+
+
+def _regions(
+    voice: ColumnVoice, region: Regions, own: float | None, recorded: float, rho: float
+) -> Typical:
+    if not all(math.isfinite(end) for part in region for end in part):
+        text = f"{voice.name} of any size{_where(recorded)}"
+        return Typical("intervals", ((None, None),), share=recorded, text=text)
+    shown = _nearest(region, own)
+    text = join([_region_text(voice, low, high, own) for low, high in shown], "or")
+    if len(region) > len(shown):
+        text += f" (or {len(region) - len(shown)} further ranges)"
+    return Typical(
+        "intervals",
+        intervals=tuple((voice.native(low), voice.native(high)) for low, high in region),
+        share=rho * recorded,
+        text=f"{voice.name} {voice.with_unit(text)}" + _where(recorded),
+    )
+
+
+def _nearest(region: Regions, own: float | None) -> Regions:
+    """Choose the regions to show: all if they are few, else the widest or those around a value."""
+    if len(region) <= MAX_REGIONS:
+        return region
+    if own is None:
+        chosen = sorted(region, key=lambda part: part[0] - part[1])[:MAX_REGIONS]
+    else:
+        chosen = sorted(region, key=lambda part: max(part[0] - own, own - part[1]))[:MAX_REGIONS]
+    return sorted(chosen)
+
+
+def _region_text(voice: ColumnVoice, low: float, high: float, own: float | None) -> str:
+    """Say a region; with so many digits that a value outside of it also looks outside."""
+    step = voice.step
+    if high > low:
+        step = min(step, (high - low) / 5)
+    if own is not None and not low <= own <= high and not voice.whole:
+        step = min(step, max(low - own, own - high) / 2)
+    if voice.whole:
+        low, high = _whole_ends(low, high)
+    first, last = voice.say(low, step), voice.say(high, step)
+    return first if first == last else f"{first} to {last}"
+
+
+def _whole_ends(low: float, high: float) -> tuple[float, float]:
+    """Return the whole numbers inside a region, or the nearest one to a region without any."""
+    first, last = math.ceil(low), math.floor(high)
+    return (first, last) if first <= last else (round(low), round(high))

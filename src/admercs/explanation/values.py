@@ -1,0 +1,227 @@
+"""How the values of a column are said: numbers with the digits that matter, dates, categories."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from zoneinfo import ZoneInfo
+
+from admercs.explanation.reasons import Value
+from admercs.table.columns import Column
+
+__all__ = ["ColumnVoice", "join", "name_and_unit", "number"]
+
+_PARENTHESISED = re.compile(
+    r"^(?P<name>.*\S)\s*[(\[](?P<unit>[^\d\W_][^()\[\]]{0,11}|[%°€$£][^()\[\]]{0,11})[)\]]$"
+)
+_SUFFIXED = re.compile(r"^(?P<name>.+)_(?P<unit>[A-Za-z]+)$")
+# Endings that are surely units; "_min" or "_C" may mean anything.
+_UNITS = frozenset(
+    {"mm", "cm", "km", "mi", "ft", "mg", "kg", "ml", "ms", "sec", "hours", "days", "years"}
+    | {"Hz", "kHz", "MHz", "GHz", "kW", "MW", "kWh", "MWh", "mV", "mA", "hPa", "kPa"}
+    | {"kw", "mw", "kwh", "mwh", "eur", "usd", "gbp", "EUR", "USD", "GBP", "pct", "percent"}
+)
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+
+
+def name_and_unit(name: str) -> tuple[str, str]:
+    """Split a column's name into what it is and its unit, if it ends in one.
+
+    Examples
+    --------
+    >>> name_and_unit("battery capacity (kWh)"), name_and_unit("range_km")
+    (('battery capacity', 'kWh'), ('range', 'km'))
+    >>> name_and_unit("home_dest"), name_and_unit("mark (1 to 6)")
+    (('home_dest', ''), ('mark (1 to 6)', ''))
+    """
+    match = _PARENTHESISED.match(name)
+    if match:
+        return match["name"], match["unit"].strip()
+    match = _SUFFIXED.match(name)
+    if match and match["unit"] in _UNITS:
+        return match["name"], match["unit"]
+    return name, ""
+
+
+def join(items: list[str], word: str) -> str:
+    """Join phrases as people do.
+
+    Examples
+    --------
+    >>> join(["a", "b", "c"], "or")
+    'a, b or c'
+    """
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {word} {items[-1]}"
+
+
+def decimals_for(step: float) -> int:
+    """Return the number of decimals that shows differences of ``step``."""
+    if not step > 0 or not math.isfinite(step):
+        return 0
+    return max(0, -math.floor(math.log10(step) + 1e-9))
+
+
+def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Write a number with at most ``decimals`` decimals, without trailing zeros.
+
+    Examples
+    --------
+    >>> number(0.1 + 0.2, 4), number(1234567.0, 0), number(2021.0, 1), number(-0.0004, 2)
+    ('0.3', '1,234,567', '2021', '0')
+    >>> number(1.5e-9, 10), number(3.2e17, 0)
+    ('1.5e-9', '3.2e17')
+    """
+    if decimals > 7 or abs(x) >= 1e15:
+        digits = 4 if decimals <= 7 else max(2, min(12, decimals + _magnitude(x) + 1))
+        mantissa, _, exponent = f"{_rounded(x, digits, rounding):.{digits - 1}e}".partition("e")
+        if "." in mantissa:
+            mantissa = mantissa.rstrip("0").rstrip(".")
+        return f"{mantissa}e{int(exponent)}" if float(mantissa) else "0"
+    exact = Decimal(repr(x)).quantize(Decimal(1).scaleb(-decimals), rounding=rounding)
+    if exact == 0:
+        return "0"
+    text = f"{exact:,f}" if abs(exact) >= 10_000 else f"{exact:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _magnitude(x: float) -> int:
+    return math.floor(math.log10(abs(x))) if x else 0
+
+
+def _rounded(x: float, digits: int, rounding: str) -> Decimal:
+    place = Decimal(1).scaleb(_magnitude(x) - digits + 1)
+    return Decimal(repr(x)).quantize(place, rounding=rounding)
+
+
+@dataclass(frozen=True)
+class ColumnVoice:
+    """Says the values of one column.
+
+    Attributes
+    ----------
+    column : Column
+        The column.
+    name : str
+        What it is called in sentences (without its unit).
+    unit : str
+        Its unit, said after numbers.
+    step : float
+        The smallest difference, in working values, that matters to a reader.
+    """
+
+    column: Column
+    name: str
+    unit: str
+    step: float
+
+    @property
+    def whole(self) -> bool:
+        """Whether the working values are whole numbers (integers, dates)."""
+        return self.column.display in {"integer", "date"}
+
+    def native(self, x: float) -> Value:
+        """Return what the user would call a working value (nominal: a category code)."""
+        column = self.column
+        if math.isnan(x):
+            return None
+        if column.role == "nominal":
+            code = int(x)
+            return column.categories[code - 1] if code <= len(column.categories) else None
+        if column.display == "number":
+            return float(x + column.origin)
+        if column.display == "integer":
+            return math.floor(x) + column.origin
+        if column.display == "boolean":
+            return bool(x)
+        if column.unit == "D":
+            days = math.floor(x) + column.origin
+            return _day(days) if column.display == "date" else _moment(dt.timedelta(days), column)
+        ticks = math.floor(x) + column.origin
+        span = dt.timedelta(microseconds=ticks * 10**6 // _TICKS[column.unit or "s"])
+        if column.display == "duration":
+            return span
+        return (_EPOCH + span).time() if column.display == "time" else _moment(span, column)
+
+    def category(self, value: Value) -> str:
+        """Say a category: booleans as yes and no, text as it is."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, float):
+            return f"{value:.12g}"
+        text = str(value)
+        return text if text.strip() else f'"{text}"'
+
+    def say(self, x: float, step: float | None = None, rounding: str = ROUND_HALF_EVEN) -> str:
+        """Say a numeric working value, without its unit, to the digits that ``step`` needs."""
+        if self.column.display == "number":
+            return number(float(x + self.column.origin), decimals_for(step or self.step), rounding)
+        value = self.native(x)
+        if isinstance(value, dt.datetime | dt.timedelta | dt.time):
+            return _say_time(value, (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY))
+        if isinstance(value, int) and not isinstance(value, bool):
+            return f"{value:,}" if abs(value) >= 10_000 else str(value)
+        return value.isoformat() if isinstance(value, dt.date) else self.category(value)
+
+    def say_exactly(self, x: float) -> str:
+        """Say a numeric working value as it was recorded, unless that has needless digits."""
+        if self.column.display != "number":
+            return self.say(x)
+        exact = Decimal(f"{float(x + self.column.origin):.12g}")
+        wanted = max(0, -int(exact.as_tuple().exponent))
+        return number(float(exact), min(wanted, decimals_for(self.step) + 2))
+
+    def with_unit(self, text: str) -> str:
+        """Add the unit to a number."""
+        return f"{text} {self.unit}" if self.unit else text
+
+    def floor(self, x: float, step: float | None = None) -> str:
+        """Say a lower bound; rounding never moves it above ``x``."""
+        return self.say(x, step, ROUND_FLOOR)
+
+    def ceil(self, x: float, step: float | None = None) -> str:
+        """Say an upper bound; rounding never moves it below ``x``."""
+        return self.say(x, step, ROUND_CEILING)
+
+
+def _day(days: int) -> Value:
+    try:
+        return dt.date(1970, 1, 1) + dt.timedelta(days=days)
+    except OverflowError:
+        return str(days)
+
+
+def _moment(since_epoch: dt.timedelta, column: Column) -> Value:
+    try:
+        moment = _EPOCH + since_epoch
+    except OverflowError:
+        return str(since_epoch)
+    # A table without a time zone has plain clock times; they stay that way.
+    if column.time_zone:
+        return moment.astimezone(ZoneInfo(column.time_zone))
+    return moment.replace(tzinfo=None)
+
+
+def _say_time(value: dt.datetime | dt.timedelta | dt.time, step: float) -> str:
+    """Say a point in time or a duration down to the unit that ``step`` (in seconds) calls for."""
+    if isinstance(value, dt.timedelta):
+        return _say_duration(value.total_seconds(), step)
+    if isinstance(value, dt.datetime) and step >= _DAY:
+        return value.date().isoformat()
+    form = "minutes" if step >= _MINUTE else "seconds" if step >= 1 else "microseconds"
+    clock = value.time() if isinstance(value, dt.datetime) else value
+    text = clock.isoformat(form)
+    return f"{value.date().isoformat()} {text}" if isinstance(value, dt.datetime) else text
+
+
+def _say_duration(seconds: float, step: float) -> str:
+    for size, name in ((_DAY, "days"), (_HOUR, "h"), (_MINUTE, "min")):
+        if max(abs(seconds), step * 10) >= 2 * size:
+            return f"{number(seconds / size, decimals_for(step / size))} {name}"
+    return f"{number(seconds, decimals_for(step))} s"

@@ -1,0 +1,120 @@
+"""The points of view from which a row looks odd, and which of them say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from admercs.detector.model import Judgement
+from admercs.explanation.voice import Voice
+
+__all__ = ["View", "merged_views"]
+
+# Of two statements about the same value that are nearly as strong, the one without conditions is
+# the simpler one.
+_WHOLE_TABLE_SUFFICES = 0.9
+
+
+@dataclass
+class View:
+    """One piece of evidence: what an attribute looks like from one node."""
+
+    kind: str  # "pattern" or "context"
+    attribute: int
+    leaf: int
+    node: int  # the node it is compared with
+    evidence: float
+    attributes: int  # the attributes involved, as bits
+    also: list[View] = field(default_factory=list)
+
+    @property
+    def total(self) -> float:
+        """Its evidence and that of the views that say the same."""
+        return self.evidence + sum(view.total for view in self.also)
+
+
+def merged_views(
+    voice: Voice, judgement: Judgement, row: int, groups: Mapping[int, int]
+) -> list[View]:
+    """Return the views of a row with evidence, the same oddity once, strongest first.
+
+    Parameters
+    ----------
+    voice : Voice
+        Speaks for the model.
+    judgement : Judgement
+        What the model says about the rows.
+    row : int
+        Which of those rows.
+    groups : mapping of int to int
+        Leaves that are anomalous contexts with nearly the same rows, by a common number.
+    """
+    patterns: list[View] = []
+    contexts: list[View] = []
+    cells = judgement.pattern[:, row] + judgement.marginal[:, row]
+    for attribute in np.flatnonzero(cells > 0).tolist():
+        patterns.append(_pattern_view(voice, judgement, attribute, row))
+    for attribute in np.flatnonzero(judgement.context[:, row] > 0).tolist():
+        leaf = int(judgement.leaf[attribute, row])
+        evidence = float(judgement.context[attribute, row])
+        involved = voice.paths.attributes(leaf)
+        contexts.append(View("context", attribute, leaf, leaf, evidence, involved))
+    views = _merge_relations(patterns) + _merge_contexts(contexts, groups)
+    return sorted(views, key=lambda view: (-view.total, view.attribute))
+
+
+def _pattern_view(voice: Voice, judgement: Judgement, attribute: int, row: int) -> View:
+    """Join what the leaf and what the whole table say about one value."""
+    leaf = int(judgement.leaf[attribute, row])
+    scorer, root = voice.scorer(leaf), int(voice.model.forest.root[attribute])
+    local, overall = (
+        float(judgement.pattern[attribute, row]),
+        float(judgement.marginal[attribute, row]),
+    )
+    own = 1 << attribute
+    whole = View("pattern", attribute, leaf, root, overall, own)
+    if scorer == root:
+        whole.evidence += local
+        return whole
+    view = View("pattern", attribute, leaf, scorer, local, own | voice.paths.attributes(scorer))
+    if overall <= 0:
+        return view
+    if local <= 0:
+        return whole
+    if overall >= _WHOLE_TABLE_SUFFICES * local:
+        whole.also.append(view)
+        return whole
+    view.also.append(whole)
+    return view
+
+
+def _merge_relations(views: list[View]) -> list[View]:
+    """Join views of one relation: each one's target is among the other's conditions.
+
+    One of the two may have further conditions; if both do, they are different relations.
+    """
+    kept: list[View] = []
+    for view in sorted(views, key=lambda view: (-view.total, view.attribute)):
+        for other in kept:
+            mutual = view.attributes >> other.attribute & other.attributes >> view.attribute & 1
+            shared = view.attributes & other.attributes
+            if mutual and shared in {view.attributes, other.attributes}:
+                other.also.append(view)
+                break
+        else:
+            kept.append(view)
+    return kept
+
+
+def _merge_contexts(views: list[View], groups: Mapping[int, int]) -> list[View]:
+    """Join contexts that hold nearly the same rows."""
+    kept: dict[int, View] = {}
+    for view in sorted(views, key=lambda view: (-view.total, view.attribute)):
+        group = groups.get(view.leaf, -1 - view.leaf)
+        if group in kept:
+            kept[group].also.append(view)
+        else:
+            kept[group] = view
+    return list(kept.values())

@@ -1,0 +1,172 @@
+"""Speaks for a model: everything that is said about its nodes, said once and kept."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from admercs.density.likelihoods import CONTINUOUS
+from admercs.density.typical import typical_region
+from admercs.detector.model import Model
+from admercs.explanation.conditions import make_condition
+from admercs.explanation.ranges import Paths
+from admercs.explanation.reasons import Condition, Typical
+from admercs.explanation.sentences import Noun, own_clause
+from admercs.explanation.typical import Regions, make_typical, own_count
+from admercs.explanation.values import ColumnVoice, name_and_unit
+
+__all__ = ["Voice"]
+
+
+class Voice:
+    """Puts the nodes of a model into words.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model; it is only read.
+    noun : str, default="rows"
+        What the rows are called, in the plural.
+    """
+
+    def __init__(self, model: Model, noun: str = "rows") -> None:
+        self.model = model
+        self.noun = Noun.of(noun)
+        self.paths = Paths(model.forest)
+        self._names = _names(model)
+        self._columns: dict[int, ColumnVoice] = {}
+        self._conditions: dict[int, tuple[Condition, ...]] = {}
+        self._typical: dict[int, Typical] = {}
+        self._regions: dict[int, Regions] = {}
+
+    def column(self, attribute: int) -> ColumnVoice:
+        """Return the voice of one attribute."""
+        voice = self._columns.get(attribute)
+        if voice is None:
+            name, unit = self._names[attribute]
+            column = self.model.schema.used[attribute]
+            voice = ColumnVoice(column, name, unit, self._step(attribute))
+            self._columns[attribute] = voice
+        return voice
+
+    def slot(self, node: int) -> int:
+        """Return the slot of a scoring node."""
+        return int(self.model.likelihoods.slot[node])
+
+    def scorer(self, leaf: int) -> int:
+        """Return the node whose rows judge a row of the leaf."""
+        return int(self.model.forest.scorer[leaf])
+
+    def conditions(self, node: int, values: np.ndarray | None = None) -> tuple[Condition, ...]:
+        """Return the conditions on the path to a node, so worded that they hold for a row.
+
+        ``values`` are the row's working values; without them the words fit the training table.
+        """
+        if values is not None and self._needs_own_words(node, values):
+            return self._worded(node, values)
+        known = self._conditions.get(node)
+        if known is None:
+            known = self._conditions[node] = self._worded(node, None)
+        return known
+
+    def typical(self, attribute: int, node: int, own: float | None = None) -> Typical:
+        """Return what is typical for the attribute in a scoring node."""
+        slot, likelihoods = self.slot(node), self.model.likelihoods
+        rho = self.model.settings.rho
+        # The words depend on the row only for smooth densities and where values are missing.
+        if (
+            own is not None and (math.isnan(own) or likelihoods.kind[attribute] == CONTINUOUS)
+        ) or likelihoods.n_missing[slot] * 2 > likelihoods.n[slot]:
+            column, region = self.column(attribute), self.region(attribute, slot)
+            return make_typical(column, likelihoods, attribute, slot, region, own, rho)
+        known = self._typical.get(slot)
+        if known is None:
+            column, region = self.column(attribute), self.region(attribute, slot)
+            known = make_typical(column, likelihoods, attribute, slot, region, None, rho)
+            self._typical[slot] = known
+        return known
+
+    def region(self, attribute: int, slot: int) -> Regions:
+        """Return where a continuous attribute is typical in a slot; empty for other attributes."""
+        if self.model.likelihoods.kind[attribute] != CONTINUOUS:
+            return []
+        known = self._regions.get(slot)
+        if known is None:
+            known = self._regions[slot] = typical_region(self.model.likelihoods, slot)
+        return known
+
+    def own(self, attribute: int, node: int, own: float, typical: Typical, raw: str) -> str:
+        """Say what a row has instead of what is typical in a node."""
+        column = self.column(attribute)
+        if math.isnan(own):
+            return "here it is missing"
+        nominal = column.column.role == "nominal"
+        if nominal and int(own) > len(column.column.categories):
+            rare = "is rare or was" if column.column.n_grouped else "was"
+            note = f", which {rare} never seen in the training table"
+            return own_clause(self.noun, column.name, raw or "a value", named=bool(raw), note=note)
+        value = self.value_text(attribute, own, raw)
+        if self.model.likelihoods.kind[attribute] == CONTINUOUS or typical.kind == "missing":
+            return own_clause(self.noun, column.name, value, named=typical.kind == "missing")
+        slot = self.slot(node)
+        count = own_count(self.model.likelihoods, attribute, slot, own)
+        total = int(self.model.likelihoods.n[slot])
+        note = f" ({count or 'none'} of {total:,})"
+        return own_clause(self.noun, column.name, value, named=True, note=note)
+
+    def value_text(self, attribute: int, own: float, raw: str = "") -> str:
+        """Say a row's own value, with its unit."""
+        column = self.column(attribute)
+        if math.isnan(own):
+            return "missing"
+        if column.column.role == "nominal":
+            value = column.native(own)
+            return (raw or "unseen value") if value is None else column.category(value)
+        return column.with_unit(column.say_exactly(own))
+
+    def _worded(self, node: int, values: np.ndarray | None) -> tuple[Condition, ...]:
+        made = (
+            make_condition(
+                self.column(attribute),
+                allowed,
+                math.inf if values is None else float(values[attribute]),
+            )
+            for attribute, allowed in self.paths.ranges(node).items()
+        )
+        return tuple(condition for condition in made if condition is not None)
+
+    def _needs_own_words(self, node: int, values: np.ndarray) -> bool:
+        """Tell whether a row has a value on the path that the training table did not have."""
+        for attribute in self.paths.ranges(node):
+            own, column = float(values[attribute]), self.model.schema.used[attribute]
+            if math.isnan(own) or (column.distinct and own not in column.distinct):
+                return True
+            if column.role == "nominal" and own > len(column.categories):
+                return True
+        return False
+
+    def _step(self, attribute: int) -> float:
+        """Return the smallest difference that matters: a fiftieth of where most values are."""
+        likelihoods = self.model.likelihoods
+        if likelihoods.kind[attribute] != CONTINUOUS:
+            known = np.asarray(self.model.schema.used[attribute].distinct)
+            return float(np.diff(known).min()) / 10 if len(known) > 1 else 1.0
+        root = int(self.model.forest.root[attribute])
+        region = self.region(attribute, self.slot(root))
+        spread = region[-1][1] - region[0][0] if region else 0.0
+        return spread / 50 if 0 < spread < math.inf else 1e-3
+
+
+def _names(model: Model) -> list[tuple[str, str]]:
+    """Return the name and unit of every attribute; a unit stays in a name it makes unique."""
+    split = [
+        name_and_unit(column.name) if column.role == "numeric" else (column.name, "")
+        for column in model.schema.used
+    ]
+    often = Counter(name for name, _ in split)
+    return [
+        (name, unit) if often[name] == 1 else (column.name, "")
+        for (name, unit), column in zip(split, model.schema.used, strict=True)
+    ]
