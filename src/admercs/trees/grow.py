@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.trees.criteria import earns_split, impurity, node_purity
+from admercs.trees.criteria import XLOGX, earns_split, impurity, node_purity
 from admercs.trees.histograms import (
     CLASSES,
     MOMENT_WIDTH,
     N_MOMENTS,
     fill_histogram,
     gather_target,
+    take_away,
     total_up,
 )
 from admercs.trees.splits import best_split
@@ -70,29 +71,46 @@ def empty_nodes(capacity: int) -> NodeArrays:
     )
 
 
-@kernel
-def decide(hist, totals, depth, root_impurity, offsets, is_nominal, skip, rules, table, bits):  # type: ignore[no-untyped-def]
-    """Return the split of a node: column (-1: none), bin and side of missing values."""
-    n = totals[0]
-    if rules.form == CLASSES:
-        n = totals.sum()
+class Split(NamedTuple):
+    """What is to happen to a node."""
+
+    feature: int  # -1: it is a leaf
+    bin: int
+    missing_left: bool
+
+
+LEAF = Split(-1, 0, False)
+
+
+def decide(
+    hist: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    depth: int,
+    root_impurity: float,
+    offsets: NDArray[np.int64],
+    is_nominal: NDArray[np.bool_],
+    skip: int,
+    rules: GrowthRules,
+    bits: NDArray[np.uint64],
+) -> Split:
+    """Return the split of a node; `bits` receives the subset of a nominal one."""
+    n = int(totals.sum() if rules.form == CLASSES else totals[0])
     if depth >= rules.max_depth or n < 2 * rules.min_leaf:
-        return -1, 0, False
-    if impurity(totals, rules.criterion, table) <= 1e-12:
-        return -1, 0, False
+        return LEAF
+    if impurity(totals, rules.criterion, XLOGX) <= 1e-12:
+        return LEAF
     feature, code, missing_left, pure, candidates = best_split(
-        hist, totals, offsets, is_nominal, skip, rules.criterion, rules.min_leaf, table,
+        hist, totals, offsets, is_nominal, skip, rules.criterion, rules.min_leaf, XLOGX,
         rules.ordered, rules.missing_class, bits,
     )  # fmt: skip
     if feature < 0:
-        return -1, 0, False
-    decrease = pure - node_purity(totals, rules.criterion, table)
-    if not earns_split(
-        decrease, rules.n_rows, root_impurity, rules.rule, rules.amount,
-        rules.n_classes, candidates, rules.nominal,
-    ):  # fmt: skip
-        return -1, 0, False
-    return feature, code, missing_left
+        return LEAF
+    decrease = pure - node_purity(totals, rules.criterion, XLOGX)
+    enough = earns_split(
+        decrease, rules.n_rows, root_impurity, rules.rule, rules.amount, rules.n_classes,
+        candidates, rules.nominal,
+    )  # fmt: skip
+    return Split(feature, code, missing_left) if enough else LEAF
 
 
 @kernel
@@ -123,82 +141,101 @@ def partition(column, rows, split_bin, nominal, missing_left, bits, spare):  # t
 
 
 @kernel
-def grow_tree(codes, target, skip, offsets, is_nominal, rules, table, nodes, leaf_of_row):  # type: ignore[no-untyped-def]
-    """Grow the tree for column `skip`; fill `nodes` and `leaf_of_row`, return the number of nodes.
+def set_up(codes, target, skip, offsets, width, rules, rows, hist, totals):  # type: ignore[no-untyped-def]
+    """Count the root, which holds all rows in order."""
+    n_rows = len(target)
+    for i in range(n_rows):
+        rows[i] = i
+    total_up(target, n_rows, rules.form, totals)
+    fill_histogram(codes, rows, target, n_rows, rules.form, width, offsets, skip, True, hist)
 
-    The stack holds nodes whose histogram is ready. A histogram slot is freed when its node is decided,
-    so there are never more of them than levels.
-    """
-    n_rows = codes.shape[1]
+
+@kernel
+def halve(  # type: ignore[no-untyped-def]
+    codes, target, skip, offsets, width, rules, small, values, deeper, hist, totals, small_hist, small_totals
+):
+    """Count the smaller half of a node; the node's own counts become those of the larger half."""
+    n = len(small)
+    gather_target(target, small, values)
+    total_up(values, n, rules.form, small_totals)
+    take_away(totals, small_totals)
+    if deeper:
+        fill_histogram(
+            codes, small, values, n, rules.form, width, offsets, skip, False, small_hist
+        )
+        take_away(hist, small_hist)
+
+
+class Pending(NamedTuple):
+    """A node that waits to be decided; its histogram is ready."""
+
+    parent: int
+    is_left: bool
+    start: int
+    n: int
+    depth: int
+    hist: NDArray[np.int64]
+    totals: NDArray[np.int64]
+
+
+def grow_tree(
+    codes: NDArray[np.uint8] | NDArray[np.uint16],
+    target: NDArray[np.int32],
+    skip: int,
+    offsets: NDArray[np.int64],
+    is_nominal: NDArray[np.bool_],
+    rules: GrowthRules,
+    nodes: NodeArrays,
+    leaf_of_row: NDArray[np.int32],
+) -> int:
+    """Grow the tree for column `skip`; fill `nodes` and `leaf_of_row`, return the number of nodes."""
+    n_rows = len(target)
     width = rules.n_classes if rules.form == CLASSES else MOMENT_WIDTH
     n_totals = rules.n_classes if rules.form == CLASSES else N_MOMENTS
-    n_slots = rules.max_depth + 2
-    hists = np.zeros((n_slots, offsets[-1] * width), np.int64)
-    totals = np.zeros((n_slots, n_totals), np.int64)
-    # A stack entry: parent, is left child, first row, rows, depth, slot.
-    stack = np.zeros((n_slots, 6), np.int64)
-    free = np.arange(n_slots)
-    n_free = n_slots - 1
-    rows = np.arange(n_rows).astype(np.int32)
-    spare = np.empty(n_rows, np.int32)
-    values = np.empty(n_rows, target.dtype)
-    bits = np.zeros(4, np.uint64)
-
-    values[:] = target
-    total_up(values, n_rows, rules.form, totals[free[n_free]])
-    fill_histogram(
-        codes, rows, values, n_rows, rules.form, width, offsets, skip, True, hists[free[n_free]]
-    )
-    root_impurity = impurity(totals[free[n_free]], rules.criterion, table)
-    stack[0, 0], stack[0, 3], stack[0, 5] = -1, n_rows, free[n_free]
-    height, n_nodes = 1, 0
-    while height > 0:
-        height -= 1
-        parent, is_left, start, n, depth, slot = stack[height]
-        node = n_nodes
-        n_nodes += 1
-        mine = rows[start : start + n]
-        nodes.n[node] = n
-        nodes.parent[node] = parent
-        nodes.impurity[node] = impurity(totals[slot], rules.criterion, table)
-        if parent >= 0:
-            if is_left:
-                nodes.left[parent] = node
-            else:
-                nodes.right[parent] = node
+    rows, spare = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    values = np.empty(n_rows, np.int32)
+    hist, totals = np.zeros(offsets[-1] * width, np.int64), np.zeros(n_totals, np.int64)
+    set_up(codes, target, skip, offsets, width, rules, rows, hist, totals)
+    root_impurity = impurity(totals, rules.criterion, XLOGX)
+    stack = [Pending(-1, False, 0, n_rows, 0, hist, totals)]
+    spare_hists: list[NDArray[np.int64]] = []
+    n_nodes = 0
+    while stack:
+        item = stack.pop()
+        node, n_nodes = n_nodes, n_nodes + 1
+        mine = rows[item.start : item.start + item.n]
+        _enter(nodes, node, item, impurity(item.totals, rules.criterion, XLOGX))
         feature, code, missing_left = decide(
-            hists[slot], totals[slot], depth, root_impurity, offsets, is_nominal, skip, rules, table, bits
-        )
-        nodes.feature[node] = feature
+            item.hist, item.totals, item.depth, root_impurity, offsets, is_nominal, skip, rules,
+            nodes.bits[node],
+        )  # fmt: skip
+        nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = feature, code, missing_left
         if feature < 0:
-            free[n_free] = slot
-            n_free += 1
-            for i in range(n):
-                leaf_of_row[mine[i]] = node
+            spare_hists.append(item.hist)
+            leaf_of_row[mine] = node
             continue
-        nodes.bin[node] = code
-        nodes.missing_left[node] = missing_left
-        nodes.bits[node] = bits
         n_left = partition(
-            codes[feature], mine, code, is_nominal[feature], missing_left, bits, spare
+            codes[feature], mine, code, is_nominal[feature], missing_left, nodes.bits[node], spare
         )
-        n_right = n - n_left
-        # The parent's slot becomes the larger child's by subtraction.
-        n_free -= 1
-        small_slot = free[n_free]
-        small_left = n_left <= n_right
+        small_left = 2 * n_left <= item.n
         small = mine[:n_left] if small_left else mine[n_left:]
-        gather_target(target, small, values)
-        total_up(values, len(small), rules.form, totals[small_slot])
-        totals[slot] -= totals[small_slot]
-        if depth + 1 < rules.max_depth:
-            fill_histogram(
-                codes, small, values, len(small), rules.form, width, offsets, skip, False, hists[small_slot]
-            )
-            hists[slot] -= hists[small_slot]
-        left_slot, right_slot = (small_slot, slot) if small_left else (slot, small_slot)
+        small_hist = spare_hists.pop() if spare_hists else np.empty_like(hist)
+        small_totals = np.empty_like(totals)
+        halve(
+            codes, target, skip, offsets, width, rules, small, values,
+            item.depth + 1 < rules.max_depth, item.hist, item.totals, small_hist, small_totals,
+        )  # fmt: skip
+        halves = [(small_hist, small_totals), (item.hist, item.totals)]
+        left, right = halves if small_left else halves[::-1]
         # The right child waits below the left one: preorder.
-        stack[height] = np.array([node, 0, start + n_left, n_right, depth + 1, right_slot])
-        stack[height + 1] = np.array([node, 1, start, n_left, depth + 1, left_slot])
-        height += 2
+        start, depth = item.start, item.depth + 1
+        stack.append(Pending(node, False, start + n_left, item.n - n_left, depth, *right))
+        stack.append(Pending(node, True, start, n_left, depth, *left))
     return n_nodes
+
+
+def _enter(nodes: NodeArrays, node: int, item: Pending, node_impurity: float) -> None:
+    """Write down a node and tell its parent."""
+    nodes.n[node], nodes.parent[node], nodes.impurity[node] = item.n, item.parent, node_impurity
+    if item.parent >= 0:
+        (nodes.left if item.is_left else nodes.right)[item.parent] = node

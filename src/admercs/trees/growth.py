@@ -18,7 +18,6 @@ from admercs.trees.criteria import (
     INFORMATION,
     PAPER,
     VARIANCE,
-    XLOGX,
 )
 from admercs.trees.forest import Forest
 from admercs.trees.grow import GrowthRules, NodeArrays, empty_nodes, grow_tree
@@ -153,7 +152,7 @@ def grow_forest(
         capacity = min(2 ** (settings.max_depth + 1), 2 * (n_rows // target.rules.min_leaf) + 1)
         nodes = empty_nodes(capacity + 1)
         count = grow_tree(
-            codes, target.values, m, offsets, is_nominal, target.rules, XLOGX, nodes, leaves[m]
+            codes, target.values, m, offsets, is_nominal, target.rules, nodes, leaves[m]
         )
         return NodeArrays(*(array[:count].copy() for array in nodes))
 

@@ -18,6 +18,22 @@ MOMENT_WIDTH = 2  # rows, sum
 N_MOMENTS = 4  # rows, sum, sum of squares in two halves
 
 
+# Explicit loops instead of slice assignment: numba would compile numpy's error messages about shapes
+# into each of them, which takes seconds.
+@kernel
+def clear(numbers):  # type: ignore[no-untyped-def]
+    """Set all to zero."""
+    for i in range(len(numbers)):
+        numbers[i] = 0
+
+
+@kernel
+def take_away(numbers, others):  # type: ignore[no-untyped-def]
+    """Subtract one histogram from another: what remains is the sibling's."""
+    for i in range(len(numbers)):
+        numbers[i] -= others[i]
+
+
 @kernel
 def gather_target(target, rows, out):  # type: ignore[no-untyped-def]
     """Copy the target of a node's rows next to each other, once for all input columns."""
@@ -28,7 +44,7 @@ def gather_target(target, rows, out):  # type: ignore[no-untyped-def]
 @kernel
 def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
     """Add a node's target up: rows per class, or count, sum and exact sum of squares."""
-    totals[:] = 0
+    clear(totals)
     if form == CLASSES:
         for i in range(n):
             totals[values[i]] += 1
@@ -52,7 +68,7 @@ def fill_histogram(  # type: ignore[no-untyped-def]
 
     `whole` says that the node holds all rows in order, so that no row numbers need to be looked up.
     """
-    hist[:] = 0
+    clear(hist)
     for f in range(codes.shape[0]):
         if f == skip:
             continue

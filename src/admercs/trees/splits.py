@@ -35,7 +35,7 @@ def side(stats, criterion, table):  # type: ignore[no-untyped-def]
 
 @kernel
 def scan_codes(  # type: ignore[no-untyped-def]
-    hist, base, n_codes, totals, missing_left, criterion, min_leaf, table, stride, low, high, work
+    hist, base, totals, missing_left, criterion, min_leaf, table, stride, low, high, work
 ):
     """Try thresholds ``code <= b`` for b in low … high in steps of `stride`; return the best.
 
@@ -76,22 +76,21 @@ def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):
         any_missing |= hist[base + s] != 0
     last = n_codes - 2  # the last code cannot be left of anything
     best, best_bin, best_missing, candidates = NOTHING, -1, False, 0
+    stride = STRIDE if criterion == ENTROPY and n_codes > 8 * STRIDE else 1
     for missing_left in (False, True):
         if missing_left and not any_missing:
             break
-        stride = STRIDE if criterion == ENTROPY and n_codes > 8 * STRIDE else 1
-        value, code, tried = scan_codes(
-            hist, base, n_codes, totals, missing_left, criterion, min_leaf, table, stride, 0, last, work
-        )
-        if stride > 1:
-            # Look closely around the coarse optimum; everywhere if the steps met no valid split.
-            low = max(0, code - stride + 1) if code >= 0 else 0
-            high = min(last, code + stride - 1) if code >= 0 else last
-            value, code, _ = scan_codes(
-                hist, base, n_codes, totals, missing_left, criterion, min_leaf, table, 1, low, high, work
+        # Coarse steps first, then closely around their optimum (everywhere if they met no valid split).
+        value, code, tried = NOTHING, -1, 0
+        step, low, high = stride, 0, last
+        while step > 0:
+            value, code, tried = scan_codes(
+                hist, base, totals, missing_left, criterion, min_leaf, table, step, low, high, work
             )
-            tried *= stride
-        candidates += tried
+            candidates += tried * (step if step > 1 else int(stride == 1))
+            if code >= 0:
+                low, high = max(0, code - step + 1), min(last, code + step - 1)
+            step = 1 if step > 1 else 0
         if value > best:
             best, best_bin, best_missing = value, code, missing_left
     if best_bin >= 0:
@@ -272,5 +271,6 @@ def best_split(  # type: ignore[no-untyped-def]
         candidates += tried
         if value > best:
             best, feature, best_bin, best_missing = value, f, code, missing_left
-            bits[:] = trial
+            for w in range(4):
+                bits[w] = trial[w]
     return feature, best_bin, best_missing, best, candidates

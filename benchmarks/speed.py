@@ -1,0 +1,312 @@
+"""Speed and memory: ours and the peers, side by side, in the same run.
+
+Every measurement runs in a process of its own with one thread, so that peak memory means something and nothing is
+warm by accident. Compilation is measured apart (`first fit`); all other figures are taken after it.
+
+    python benchmarks/speed.py            # everything, about half an hour
+    python benchmarks/speed.py --quick    # the small tables only
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+TIMEOUT = 900
+THREADS = {
+    name: "1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+}
+
+
+def structured_table(n: int, m: int, seed: int = 0) -> np.ndarray:
+    """Columns in groups of five that depend on each other, one of them noise; float64."""
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, m))
+    for start in range(0, m, 5):
+        z = rng.normal(size=n)
+        group = [z, z**2, np.sin(2 * z), np.where(z > 0, z, -0.5 * z), rng.normal(size=n)]
+        for k in range(start, min(start + 5, m)):
+            X[:, k] = group[k - start] + rng.normal(scale=0.1, size=n)
+    return X
+
+
+def ours(X: np.ndarray) -> tuple[float, float]:
+    from admercs import ADMERCS
+
+    start = time.perf_counter()
+    model = ADMERCS().fit(X)
+    middle = time.perf_counter()
+    model.score_samples(X)
+    return middle - start, time.perf_counter() - middle
+
+
+def isolation_forest(X: np.ndarray) -> tuple[float, float]:
+    from sklearn.ensemble import IsolationForest
+
+    start = time.perf_counter()
+    model = IsolationForest(n_estimators=100, random_state=0, n_jobs=1).fit(X)
+    middle = time.perf_counter()
+    model.score_samples(X)
+    return middle - start, time.perf_counter() - middle
+
+
+def outlier_tree(X: np.ndarray) -> tuple[float, float]:
+    import pandas as pd
+    from outliertree import OutlierTree
+
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+    start = time.perf_counter()
+    model = OutlierTree(nthreads=1).fit(frame, outliers_print=0)
+    middle = time.perf_counter()
+    model.predict(frame, outliers_print=0)
+    return middle - start, time.perf_counter() - middle
+
+
+def pyod(name: str) -> Callable[[np.ndarray], tuple[float, float]]:
+    def run(X: np.ndarray) -> tuple[float, float]:
+        import importlib
+
+        module, cls = {"kNN": ("knn", "KNN"), "LOF": ("lof", "LOF"), "ECOD": ("ecod", "ECOD")}[name]
+        model = getattr(importlib.import_module(f"pyod.models.{module}"), cls)()
+        start = time.perf_counter()
+        model.fit(X)  # scores the training rows as well: decision_scores_
+        return time.perf_counter() - start, 0.0
+
+    return run
+
+
+def exact_trees(X: np.ndarray) -> tuple[float, float]:
+    """Grow scikit-learn's exact trees, one per column."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    start = time.perf_counter()
+    for m in range(X.shape[1]):
+        DecisionTreeRegressor(max_depth=10, min_samples_leaf=0.02).fit(
+            np.delete(X, m, axis=1), X[:, m]
+        )
+    return time.perf_counter() - start, 0.0
+
+
+def our_trees(X: np.ndarray) -> tuple[float, float]:
+    """Bin the columns and grow all our trees by the same criterion."""
+    from admercs.table.bins import encode_table, find_binning
+    from admercs.table.frame import read_frame
+    from admercs.table.schema import learn_schema, prepare, summarise
+    from admercs.trees.growth import TreeSettings, grow_forest
+
+    def grow(X: np.ndarray) -> float:
+        frame = read_frame(X)
+        schema = learn_schema(summarise(frame, "auto"))
+        table = prepare(frame, schema)
+        start = time.perf_counter()
+        binning = find_binning(table, schema, 254, 1)
+        codes = encode_table(table, schema, binning, 1)
+        settings = TreeSettings("variance", 10, 0.02, 0.0)
+        grow_forest(
+            codes, binning.edges, binning.n_codes, schema.used, table.column, settings, 1
+        )
+        return time.perf_counter() - start
+
+    grow(X[:500])  # load the compiled code
+    return grow(X), 0.0
+
+
+ALGORITHMS: dict[str, Callable[[np.ndarray], tuple[float, float]]] = {
+    "admercs": ours,
+    "IsolationForest": isolation_forest,
+    "OutlierTree": outlier_tree,
+    "kNN": pyod("kNN"),
+    "LOF": pyod("LOF"),
+    "ECOD": pyod("ECOD"),
+    "admercs, trees only": our_trees,
+    "scikit-learn's exact trees": exact_trees,
+}
+# Peers that need hours on a table are left out there.
+TABLES: dict[tuple[int, int], list[str]] = {
+    (10_000, 10): list(ALGORITHMS),
+    (100_000, 10): list(ALGORITHMS),
+    (100_000, 50): ["admercs", "IsolationForest", "OutlierTree", "kNN", "LOF", "ECOD"],
+    (1_000_000, 10): [
+        "admercs", "IsolationForest", "OutlierTree", "ECOD", "admercs, trees only",
+        "scikit-learn's exact trees",
+    ],
+    (1_000_000, 50): ["admercs", "IsolationForest"],
+}  # fmt: skip
+QUICK = [(10_000, 10), (100_000, 10)]
+GROWTH_N = [(n, 10) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000)]
+GROWTH_M = [(100_000, m) for m in (5, 10, 20, 50)]
+
+
+def measure(algorithm: str, n: int, m: int) -> dict[str, Any]:
+    """Run one algorithm on one table in this process."""
+    X = structured_table(n, m)
+    if algorithm == "admercs":
+        ours(X[:500])  # load the compiled code
+    fit, score = ALGORITHMS[algorithm](X)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"fit": fit, "score": score, "peak_mb": peak, "table_mb": X.nbytes / 2**20}
+
+
+def in_process(algorithm: str, n: int, m: int) -> dict[str, Any]:
+    """Run one measurement in a process of its own."""
+    command = [sys.executable, __file__, "--one", algorithm, str(n), str(m)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT, check=True,
+            env={**os.environ, **THREADS},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return {"error": f"more than {TIMEOUT} s"}
+    except subprocess.CalledProcessError as error:
+        return {"error": (error.stderr or "failed").strip().splitlines()[-1]}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def start_up() -> dict[str, float]:
+    """Measure importing, the first fit ever and a first fit in a new process."""
+    fit = (
+        "import time; t = time.perf_counter(); import numpy as np; from admercs import ADMERCS; "
+        "ADMERCS().fit(np.random.default_rng(0).normal(size=(1000, 10))); "
+        "print(time.perf_counter() - t)"
+    )
+    result = {}
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, **THREADS, "NUMBA_CACHE_DIR": cache}
+        for name, code in {
+            "import admercs": "import time; t = time.perf_counter(); import admercs; "
+            "print(time.perf_counter() - t)",
+            "first fit ever, 1,000 x 10": fit,
+            "first fit in a new process": fit,
+        }.items():
+            done = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                env=environment,
+            )  # fmt: skip
+            result[name] = float(done.stdout)
+    return result
+
+
+def model_size() -> float:
+    """Return the size in MB of the model file of 1,000,000 x 50 rows."""
+    from admercs import ADMERCS
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.admercs"
+        ADMERCS().fit(structured_table(1_000_000, 50)).save(path)
+        return path.stat().st_size / 2**20
+
+
+def total(result: dict[str, Any]) -> float:
+    return result["fit"] + result["score"]
+
+
+def as_markdown(report: dict[str, Any]) -> str:
+    """Write the results page."""
+    lines = [
+        "# Speed and memory", "",
+        f"One run of `make speed`, one thread each, {report['machine']}.", "",
+        "| table | algorithm | fit s | score s | times admercs | peak MB |",
+        "|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for table in report["tables"]:
+        for name, result in table["results"].items():
+            base = "admercs, trees only" if "trees" in name else "admercs"
+            size = f"{table['n']:,} × {table['m']}"
+            if "error" in result:
+                lines.append(f"| {size} | {name} | {result['error']} | | | |")
+                continue
+            reference = table["results"].get(base, {})
+            ratio = f"{total(result) / total(reference):.2f}" if "fit" in reference else ""
+            lines.append(
+                f"| {size} | {name} | {result['fit']:.2f} | {result['score']:.2f} "
+                f"| {ratio} | {result['peak_mb']:.0f} |"
+            )
+    lines += ["", "| | seconds |", "|---|---|"]
+    lines += [f"| {name} | {seconds:.2f} |" for name, seconds in report["start_up"].items()]
+    if "model_mb" in report:
+        lines += ["", f"The model of 1,000,000 × 50 takes {report['model_mb']:.1f} MB on disk."]
+    lines += ["", "![How cost grows with rows and columns](speed.svg)", ""]
+    return "\n".join(lines)
+
+
+def draw(report: dict[str, Any], path: Path) -> None:
+    """Plot how cost grows with rows and with columns."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for ax, key, label in zip(axes, ("growth_n", "growth_m"), ("rows (10 columns)", "columns (100,000 rows)"), strict=True):  # fmt: skip
+        for name, style in (("admercs", "o-"), ("IsolationForest", "s--")):
+            points = [(p["n"] if key == "growth_n" else p["m"], total(p["results"][name])) for p in report[key]]  # fmt: skip
+            ax.loglog(*zip(*points, strict=True), style, label=name, color="black", markersize=4)
+        ax.set_xlabel(label)
+        ax.set_ylabel("fit + score, seconds, one thread")
+        ax.grid(alpha=0.3)
+        ax.legend(frameon=False)
+    figure.savefig(path)
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """Measure everything, saying how far it is."""
+    report: dict[str, Any] = {
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "start_up": start_up(),
+        "tables": [],
+    }
+
+    def row(n: int, m: int, names: list[str]) -> dict[str, Any]:
+        results = {}
+        for name in names:
+            results[name] = in_process(name, n, m)
+            print(f"{n:>9,} x {m:<3} {name:28} {results[name]}", flush=True)
+        return {"n": n, "m": m, "results": results}
+
+    for (n, m), names in TABLES.items():
+        if not quick or (n, m) in QUICK:
+            report["tables"].append(row(n, m, names))
+    both = ["admercs", "IsolationForest"]
+    sizes = [s for s in GROWTH_N if not quick or s[0] <= 100_000]
+    report["growth_n"] = [row(n, m, both) for n, m in sizes]
+    report["growth_m"] = [row(n, m, both) for n, m in GROWTH_M if not quick or m <= 10]
+    if not quick:
+        report["model_mb"] = model_size()
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--one", nargs=3, metavar=("ALGORITHM", "N", "M"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        name, n, m = arguments.one
+        print(json.dumps(measure(name, int(n), int(m))))
+        return
+    report = run(arguments.quick)
+    page = as_markdown(report)
+    print(page)
+    if not arguments.quick:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / "speed.json").write_text(json.dumps(report, indent=1))
+        (RESULTS / "speed.md").write_text(page)
+        draw(report, RESULTS / "speed.svg")
+
+
+if __name__ == "__main__":
+    main()

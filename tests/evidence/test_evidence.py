@@ -1,0 +1,133 @@
+"""The log-space kernels against the paper's update rules in plain floating point."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admercs.evidence.feedback import iterate
+from admercs.evidence.noisy_or import log_complement, view_evidence
+from admercs.evidence.threshold import automatic_threshold
+
+
+class Trees(NamedTuple):
+    """As much of a forest as the iteration looks at: flat trees of leaves only."""
+
+    feature: np.ndarray
+    root: np.ndarray
+
+    def tree_of(self, node: int) -> int:
+        return int(np.searchsorted(self.root, node, side="right")) - 1
+
+
+def paper_updates(
+    omega: np.ndarray, leaves: np.ndarray, n_nodes: int, gd: float, gl: float, n: int, centred: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rules as the paper writes them; omega and leaves are trees x rows."""
+    lam = np.zeros(n_nodes)
+    for k in range(n):
+        v = lam[leaves] + (1 - lam[leaves]) * (1 - omega)
+        delta = 1 - np.prod(1 - gd * v, axis=0)
+        if k == n - 1:
+            return delta, lam
+        guilt = delta
+        if centred:
+            e = -np.log(1 - delta)
+            guilt = 1 - np.exp(-np.maximum(0, e - np.median(e)))
+        for j in range(n_nodes):
+            inside = np.any(leaves == j, axis=0)
+            lam[j] = np.prod(1 - gl * (1 - guilt[inside])) if inside.any() else 0.0
+    raise AssertionError
+
+
+def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, Trees]:
+    rng = np.random.default_rng(seed)
+    n_trees, n_leaves, n_rows = 4, 5, 60
+    omega = np.where(rng.random((n_trees, n_rows)) < 0.7, 1.0, rng.uniform(0.05, 1, (n_trees, n_rows)))
+    leaves = rng.integers(0, n_leaves, (n_trees, n_rows))
+    leaves[0, :6] = 0  # a small context of odd rows
+    leaves[0, 6:] = rng.integers(1, n_leaves, n_rows - 6)
+    omega[1:, :5] = 0.02
+    leaves = (leaves + n_leaves * np.arange(n_trees)[:, None]).astype(np.int32)
+    feature = np.full(n_trees * n_leaves, -1)
+    return omega, leaves, Trees(feature, np.arange(n_trees + 1) * n_leaves)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize(("gd", "gl"), [(1.0, 1.0), (0.9, 0.5), (0.7, 0.9)])
+@pytest.mark.parametrize("n_iter", [1, 2, 5, 20])
+def test_iteration_follows_the_paper(
+    seed: int, centred: bool, gd: float, gl: float, n_iter: int
+) -> None:
+    omega, leaves, trees = random_case(seed)
+    delta, lam = paper_updates(omega, leaves, 20, gd, gl, n_iter, centred)
+    log_omega = np.log(omega)
+    base = -np.log1p(gd * np.expm1(log_omega)).sum(axis=0)
+    result = iterate(
+        base,
+        leaves,
+        trees,  # type: ignore[arg-type]
+        lambda node, rows: log_omega[trees.tree_of(node), rows],
+        gamma_delta=gd,
+        gamma_lambda=gl,
+        centred=centred,
+        n_iter=n_iter,
+        tol=0.0,
+    )
+    np.testing.assert_allclose(-np.expm1(-result.evidence), delta, atol=1e-6)
+    np.testing.assert_allclose(np.exp(result.log_lambda), lam, atol=1e-6)
+
+
+def test_a_small_context_of_odd_rows_is_found_and_condemns_its_ordinary_row() -> None:
+    omega, leaves, trees = random_case(0)
+    base = -np.log1p(0.9 * np.expm1(np.log(omega))).sum(axis=0)
+    run = dict(gamma_delta=0.9, gamma_lambda=0.5, centred=True, tol=1e-9)
+    result = iterate(
+        base,
+        leaves,
+        trees,  # type: ignore[arg-type]
+        lambda node, rows: np.log(omega[trees.tree_of(node), rows]),
+        n_iter=20,
+        **run,  # type: ignore[arg-type]
+    )
+    assert result.log_lambda.argmax() == 0
+    assert result.evidence[5] > base[5]
+
+
+@given(
+    log_not_v=st.floats(-700, 0),
+    gamma=st.floats(0.01, 1.0),
+)
+def test_one_views_evidence(log_not_v: float, gamma: float) -> None:
+    v = -np.expm1(log_not_v)
+    found = view_evidence(log_not_v, gamma)
+    assert found >= 0
+    if gamma * v < 0.999:
+        np.testing.assert_allclose(found, -np.log1p(-gamma * v), rtol=1e-9, atol=1e-15)
+    if gamma == 1.0:
+        assert found == -log_not_v  # never saturates
+
+
+def test_the_complement_is_exact_at_both_ends() -> None:
+    log_p = np.array([-np.inf, -800.0, -1e-12, -0.0])
+    found = log_complement(log_p)
+    np.testing.assert_allclose(found[:3], [0.0, 0.0, np.log(1e-12)], rtol=1e-9)
+    assert found[3] == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_threshold_keeps_its_promise_for_exponential_evidence(seed: int) -> None:
+    evidence = np.random.default_rng(seed).exponential(size=200_000)
+    share = (evidence > automatic_threshold(evidence)).mean()
+    assert 0.0005 < share < 0.002
+
+
+def test_a_few_anomalies_do_not_move_the_threshold() -> None:
+    evidence = np.random.default_rng(0).exponential(size=10_000)
+    spoiled = np.concatenate([evidence, np.full(200, 1e6)])
+    assert automatic_threshold(spoiled) == pytest.approx(automatic_threshold(evidence), rel=0.15)
