@@ -34,6 +34,9 @@ class Column:
     distinct : tuple of float
         Numeric with few distinct values: those working values in ascending order, else empty.
         Such a column is judged by how often each value occurs instead of by a smooth density.
+    low, high : float or None
+        Numeric: the smallest and largest working value of the training table, so that words about
+        typical values never go beyond them; None when unknown.
     origin : int
         Subtracted before a date or a huge integer becomes a float64, so that no digit is lost.
     unit : str
@@ -51,6 +54,8 @@ class Column:
     categories: tuple[str | bool | int | float, ...] = ()
     n_grouped: int = 0
     distinct: tuple[float, ...] = ()
+    low: float | None = None
+    high: float | None = None
     origin: int = 0
     unit: str = ""
     time_zone: str = ""
