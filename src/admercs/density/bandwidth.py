@@ -1,18 +1,18 @@
 """The width of the kernel: improved Sheather-Jones, and a robust rule where that fails.
 
-The improved Sheather-Jones selector (ISJ) is section 5 of Botev, Grotowski and Kroese, "Kernel density
-estimation via diffusion", Annals of Statistics 38 (2010). It looks for the t = h² (the range of the data
-being 1) with t = ξ γ⁽ˡ⁾(t), where γ⁽ˡ⁾ estimates the roughness of the density by a chain of l plug-in steps,
-all of them sums over the cosine transform of a histogram.
+The improved Sheather-Jones selector (ISJ) is section 5 of Botev, Grotowski and Kroese, "Kernel
+density estimation via diffusion", Annals of Statistics 38 (2010). It looks for the t = h² (the
+range of the data being 1) with t = ξ γ⁽ˡ⁾(t), where γ⁽ˡ⁾ estimates the roughness of the density by
+a chain of l plug-in steps, all of them sums over the cosine transform of a histogram.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import dct
 
 from admercs._compile import kernel
+from admercs.density.arrays import Floats, Ints
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import CORE, Grids
 from admercs.density.spread import Spread
@@ -21,10 +21,10 @@ N_COSINES = 1024
 """Bins of the histogram that is transformed; a core has at least as many cells."""
 
 MIN_DISTINCT = 40
-"""With fewer different values ISJ fails too often to be tried (about 50 values leave 40 different cells)."""
+"""With fewer different values ISJ fails too often; some 50 values fill 40 different cells."""
 
 MIN_CELLS = 16
-"""A kernel is at least so many cells wide; below, the cells themselves would show in the density."""
+"""A kernel is at least so many cells wide; else the cells themselves would show in the density."""
 
 _STAGES = 7
 _LARGEST_T = (
@@ -34,12 +34,12 @@ _LARGEST_T = (
 
 def select_bandwidths(
     counts: ValueCounts, grids: Grids, spread: Spread, column_range: float
-) -> NDArray[np.float64]:
+) -> Floats:
     """Choose the bandwidth h of each slot from its counted cells.
 
-    ISJ on the rows in the core; below ``MIN_DISTINCT`` different values, or where ISJ has no solution,
-    the normal reference rule 0.9 · min(σ, IQR / 1.34) · n^(−1/5). Both see the core only, so an extreme value
-    has no say. Never below ``floors``.
+    ISJ on the rows in the core; below ``MIN_DISTINCT`` different values, or where ISJ has no
+    solution, the normal reference rule 0.9 · min(σ, IQR / 1.34) · n^(−1/5). Both see the core only,
+    so an extreme value has no say. Never below ``floors``.
 
     Parameters
     ----------
@@ -63,31 +63,28 @@ def select_bandwidths(
     return np.maximum(h * grids.width, floors(grids, spread, column_range))
 
 
-def reference_rule(spread: Spread) -> NDArray[np.float64]:
-    """Normal reference rule in cells; 0 where all values are equal.
+def reference_rule(spread: Spread) -> Floats:
+    """Apply the normal reference rule, in cells; 0 where all values are equal.
 
     Where more than half of the rows are tied the quartiles coincide and σ alone decides.
     """
-    iqr = np.where(spread.iqr > 1.5, spread.iqr / 1.34, np.inf)
-    scale = np.minimum(spread.sigma, iqr)
+    iqr = spread.upper_quartile - spread.lower_quartile
+    scale = np.minimum(spread.sigma, np.where(iqr > 1.5, iqr / 1.34, np.inf))
     return 0.9 * scale * np.maximum(spread.n_core, 1) ** -0.2
 
 
-def floors(grids: Grids, spread: Spread, column_range: float) -> NDArray[np.float64]:
+def floors(grids: Grids, spread: Spread, column_range: float) -> Floats:
     """Return the smallest bandwidth allowed in each slot.
 
-    Sixteen cells, at most 1/256 of the central range, is what the grid resolves and the tables hold.
-    Where all values are equal there is no spread to go by: a thousandth of the whole column's central range
-    then says how close another value must be to count as the same.
+    Sixteen cells (1/256 of the central range, more for few rows) is what the grid resolves and the
+    tables hold. Where all values are equal there is no spread to go by: a thousandth of the whole
+    column's central range then says how close another value must be to count as the same.
     """
-    constant = spread.sigma < 0.5
-    return np.where(constant, np.maximum(1e-3 * column_range, MIN_CELLS * grids.width),
-                    MIN_CELLS * grids.width)  # fmt: skip
+    resolved = MIN_CELLS * grids.width
+    return np.where(spread.sigma < 0.5, np.maximum(1e-3 * column_range, resolved), resolved)
 
 
-def solve_isj(
-    histogram: NDArray[np.float64], n: NDArray[np.float64], guess: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
     """Solve the ISJ equation for a batch of histograms.
 
     Parameters
@@ -117,98 +114,85 @@ def solve_isj(
 
 
 @kernel
-def _fill_histograms(ptr, cell, weight, size, slots, histogram):  # type: ignore[no-untyped-def]
+def _fill_histograms(
+    ptr: Ints, cell: Ints, weight: Ints, size: Ints, slots: Ints, histogram: Floats
+) -> None:
     for row in range(len(slots)):
         slot = slots[row]
-        factor = histogram.shape[1] / size[slot]
+        joined = size[slot] // N_COSINES
         for p in range(ptr[slot], ptr[slot + 1]):
             if 0 <= cell[p] < size[slot]:
-                histogram[row, int(cell[p] * factor)] += weight[p]
+                histogram[row, cell[p] // joined] += weight[p]
 
 
 @kernel
-def _solve(power, n, guess, weights, smallest, out):  # type: ignore[no-untyped-def]
-    """Largest root of t − ξγ(t) at or below a generous start, for each row of ``power``.
+def _solve(
+    power: Floats, n: Floats, guess: Floats, weights: Floats, smallest: float, out: Floats
+) -> None:
+    """Find the largest root of t − ξγ(t) below a generous start, for each row of ``power``.
 
-    The largest, because a comb of tied values has further roots at the scale of its teeth. Squares of
-    bandwidths are halved twice until the sign changes, then the root is bracketed by false position.
+    The largest, because a comb of tied values has further roots at the scale of its teeth. From
+    the start t falls by factors of four until the sign changes; then the bracket is narrowed by
+    false position (the Illinois variant) on log t.
     """
     for row in range(len(n)):
-        high = max(4 * guess[row] ** 2, 16 * smallest)
-        at_high = high - _plug_in(power[row], n[row], weights, high)
-        while at_high <= 0 and high < _LARGEST_T:
-            high *= 4
-            at_high = high - _plug_in(power[row], n[row], weights, high)
-        if not at_high > 0:
-            continue
-        low, at_low = high, at_high
-        while at_low > 0 and low > smallest:
-            high, at_high = low, at_low
-            low /= 4
-            at_low = low - _plug_in(power[row], n[row], weights, low)
-        if not at_low <= 0:
-            out[row] = low
-            continue
-        out[row] = _false_position(power[row], n[row], weights, low, high, at_low, at_high)
+        t = 4 * guess[row] ** 2
+        high, at_high, low, at_low = 0.0, -1.0, 0.0, 1.0
+        side = 0
+        for _ in range(100):
+            excess = t - _plug_in(power, row, n[row], weights, t)
+            if np.isnan(excess):
+                t = 0.0
+                break
+            if abs(excess) <= 1e-12 * t:
+                break
+            if excess > 0:
+                high, at_high = np.log(t), excess
+                at_low *= 0.5 if side == 1 else 1.0
+                side = 1
+            else:
+                low, at_low = np.log(t), excess
+                at_high *= 0.5 if side == -1 else 1.0
+                side = -1
+            if at_low > 0:
+                if t < smallest:
+                    break
+                t /= 4
+                side = 0
+            elif at_high < 0:
+                if t > _LARGEST_T:
+                    t = 0.0
+                    break
+                t *= 4
+                side = 0
+            elif abs(high - low) < 1e-9:
+                break
+            else:
+                t = np.exp((low * at_high - high * at_low) / (at_high - at_low))
+        out[row] = t
 
 
 @kernel
-def _false_position(power, n, weights, low, high, at_low, at_high):  # type: ignore[no-untyped-def]
-    """Illinois variant of false position on log t, to a relative 1e-9."""
-    low, high = np.log(low), np.log(high)
-    side = 0
-    for _ in range(60):
-        if high - low < 1e-9:
-            break
-        middle = (low * at_high - high * at_low) / (at_high - at_low)
-        t = np.exp(middle)
-        at_middle = t - _plug_in(power, n, weights, t)
-        if abs(at_middle) <= 1e-12 * t:
-            return t
-        if at_middle > 0:
-            high, at_high = middle, at_middle
-            if side == 1:
-                at_low /= 2
-            side = 1
-        else:
-            low, at_low = middle, at_middle
-            if side == -1:
-                at_high /= 2
-            side = -1
-    return np.exp((low + high) / 2)
-
-
-@kernel
-def _plug_in(power, n, weights, t):  # type: ignore[no-untyped-def]
+def _plug_in(power: Floats, row: int, n: float, weights: Floats, t: float) -> float:
     """Return ξ γ⁽ˡ⁾(t): from the roughness of order l down to that of order 2."""
-    roughness = _roughness(power, weights[len(weights) - 1], t)
-    odd = 1.0  # 1 · 3 · 5 · … · (2s − 1) for s = l − 1
-    for s in range(1, _STAGES):
-        odd *= 2 * s - 1
-    for s in range(_STAGES - 1, 1, -1):
+    odd = 1.0 * 3 * 5 * 7 * 9 * 11  # 1 · 3 · 5 · … · (2s − 1) for s = l − 1
+    time = t
+    for s in range(_STAGES, 1, -1):
+        # Sum of weight[k] · power[k] · exp(−k² π² time), each exponential from the one before.
+        decay = np.exp(-np.pi * np.pi * time)
+        ratio = decay * decay * decay
+        shrink = decay * decay
+        last = int(np.sqrt(100 / time) / np.pi) + 2
+        roughness = 0.0
+        for k in range(min(last, power.shape[1])):
+            roughness += weights[s - 2, k] * power[row, k] * decay
+            decay *= ratio
+            ratio *= shrink
         if not roughness > 0:
-            return np.nan
+            break
+        if s == 2:
+            return (2 * n * np.sqrt(np.pi) * roughness) ** -0.4
         k0 = odd / np.sqrt(2 * np.pi)
-        const = (1 + 0.5 ** (s + 0.5)) / 3
-        time = (2 * const * k0 / (n * roughness)) ** (2 / (3 + 2 * s))
-        roughness = _roughness(power, weights[s - 2], time)
-        odd /= 2 * s - 1
-    if not roughness > 0:
-        return np.nan
-    return (2 * n * np.sqrt(np.pi) * roughness) ** -0.4
-
-
-@kernel
-def _roughness(power, weight, t):  # type: ignore[no-untyped-def]
-    """Sum of weight[k] · power[k] · exp(−k² π² t), each exponential from the one before."""
-    c = np.pi * np.pi * t
-    e = np.exp(-c)
-    ratio = e * e * e
-    shrink = e * e
-    last = min(len(power), int(np.sqrt(100 / c)) + 2)
-    total = 0.0
-    for k in range(last):
-        total += weight[k] * power[k] * e
-        e *= ratio
-        ratio *= shrink
-    return total
+        odd /= 2 * s - 3
+        time = (2 * (1 + 0.5 ** (s - 0.5)) / 3 * k0 / (n * roughness)) ** (2 / (1 + 2 * s))
+    return np.nan

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.density.arrays import Floats, Ints, pointers
 from admercs.density.grids import Grids
 from admercs.density.plans import TargetPlan, restrict
 
@@ -28,23 +29,23 @@ _MAX_CELLS = 1 << 22  # cells counted in one go (32 MB); very many leaves take s
 class ValueCounts(NamedTuple):
     """Rows per cell of each slot's grid, cells in ascending order, empty cells left out.
 
-    A row at a fraction f between two cells weighs ``ONE * (1 - f)`` in the lower and ``ONE * f`` in the
-    upper one (linear binning). Cells continue beyond the grid's core on both sides without end, so no
-    value is clipped and none stretches the grid.
+    A row at a fraction f between two cells weighs ``ONE * (1 - f)`` in the lower and ``ONE * f``
+    in the upper one (linear binning). Cells continue beyond the grid's core on both sides without
+    end, so no value is clipped and none stretches the grid.
     """
 
-    ptr: NDArray[np.int64]  # slots + 1
-    cell: NDArray[np.int64]
-    weight: NDArray[np.int64]
+    ptr: Ints  # slots + 1
+    cell: Ints
+    weight: Ints
 
-    def take(self, slots: NDArray[np.int64]) -> ValueCounts:
+    def take(self, slots: Ints) -> ValueCounts:
         """Return the counts of some slots, in the order given."""
         sizes = np.diff(self.ptr)[slots]
-        ptr = np.concatenate(([0], np.cumsum(sizes)))
+        ptr = pointers(sizes)
         where = np.arange(ptr[-1]) + np.repeat(self.ptr[slots] - ptr[:-1], sizes)
         return ValueCounts(ptr, self.cell[where], self.weight[where])
 
-    def replace(self, slots: NDArray[np.int64], other: ValueCounts) -> ValueCounts:
+    def replace(self, slots: Ints, other: ValueCounts) -> ValueCounts:
         """Return all counts with those of some slots exchanged for ``other``."""
         order = np.arange(len(self.ptr) - 1)
         order[slots] = len(order) + np.arange(len(slots))
@@ -57,7 +58,7 @@ def count_codes(
     plan: TargetPlan,
     n_codes: int,
     shift: int = 0,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Count the target's codes in each leaf; the counts of pieces add up.
 
     Parameters
@@ -86,7 +87,7 @@ def count_codes(
     return counts
 
 
-def node_counts(plan: TargetPlan, leaf_counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def node_counts(plan: TargetPlan, leaf_counts: Ints) -> Ints:
     """Add up the counts of the leaves below each slot's node."""
     total = np.empty((plan.n_slots, leaf_counts.shape[1]), dtype=np.int64)
     for slot in range(plan.n_slots):
@@ -95,7 +96,7 @@ def node_counts(plan: TargetPlan, leaf_counts: NDArray[np.int64]) -> NDArray[np.
 
 
 def count_values(
-    values: NDArray[np.float64], leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
+    values: Floats, leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
 ) -> ValueCounts:
     """Count working values on the grid of every slot they belong to; NaN is left out.
 
@@ -116,29 +117,28 @@ def concatenate_counts(parts: Sequence[ValueCounts]) -> ValueCounts:
     """Put the counts of further slots behind those of the first ones."""
     sizes = np.concatenate([np.diff(part.ptr) for part in parts])
     return ValueCounts(
-        np.concatenate(([0], np.cumsum(sizes))),
+        pointers(sizes),
         np.concatenate([part.cell for part in parts]),
         np.concatenate([part.weight for part in parts]),
     )
 
 
 def _count_group(
-    values: NDArray[np.float64], leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
+    values: Floats, leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
 ) -> ValueCounts:
     dense = np.zeros(int(grids.ptr[-1]), dtype=np.int64)
     # A row lies in at most as many slots as its path is long.
     room = _BUFFER + 2 * int(np.diff(plan.slot_ptr).max(initial=0))
-    slot, cell = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    weight = np.empty(room, dtype=np.int64)
-    outside = []
+    buffer = np.empty((3, room), dtype=np.int64)
+    outside = [buffer[:, :0]]
     row = 0
     while row < len(values):
         row, used = _count_values(
             values, leaves, row, plan.first_node, plan.leaf_index, plan.slot_ptr, plan.slot_of,
-            grids.left, 1.0 / grids.width, grids.ptr, dense, slot, cell, weight,
+            grids.left, 1.0 / grids.width, grids.ptr, dense, buffer,
         )  # fmt: skip
-        outside.append(np.stack((slot[:used], cell[:used], weight[:used])))
-    return _gather(dense, grids, np.concatenate(outside, axis=1) if outside else None)
+        outside.append(buffer[:, :used].copy())
+    return _gather(dense, grids, np.concatenate(outside, axis=1))
 
 
 def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
@@ -155,25 +155,25 @@ def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
     if len(pair) == 1:
         return pair[0]
     a, b = pair
-    return ValueCounts(*_merge(a.ptr, a.cell, a.weight, b.ptr, b.cell, b.weight))
+    merged = ValueCounts(
+        np.zeros_like(a.ptr), *np.empty((2, len(a.cell) + len(b.cell)), dtype=np.int64)
+    )
+    used = _merge(*a, *b, *merged)
+    return ValueCounts(merged.ptr, merged.cell[:used].copy(), merged.weight[:used].copy())
 
 
-def _gather(
-    dense: NDArray[np.int64], grids: Grids, outside: NDArray[np.int64] | None
-) -> ValueCounts:
+def _gather(dense: Ints, grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
-    n_slots = len(grids.left)
     occupied = np.flatnonzero(dense)
     ptr = np.searchsorted(occupied, grids.ptr)
     core = ValueCounts(ptr, occupied - np.repeat(grids.ptr[:-1], np.diff(ptr)), dense[occupied])
-    if outside is None or outside.shape[1] == 0:
+    if outside.shape[1] == 0:
         return core
     slot, cell, weight = outside[:, np.lexsort((outside[1], outside[0]))]
-    first = np.flatnonzero(
-        np.concatenate(([True], (slot[1:] != slot[:-1]) | (cell[1:] != cell[:-1])))
-    )
+    is_first = np.append(True, (slot[1:] != slot[:-1]) | (cell[1:] != cell[:-1]))
+    first = np.flatnonzero(is_first)
     beyond = ValueCounts(
-        np.searchsorted(slot[first], np.arange(n_slots + 1)),
+        np.searchsorted(slot[first], np.arange(len(grids.left) + 1)),
         cell[first],
         np.add.reduceat(weight, first),
     )
@@ -181,7 +181,14 @@ def _gather(
 
 
 @kernel
-def _count_codes(codes, leaves, first_node, leaf_index, shift, counts):  # type: ignore[no-untyped-def]
+def _count_codes(
+    codes: NDArray[np.uint16],
+    leaves: NDArray[np.int32],
+    first_node: int,
+    leaf_index: NDArray[np.int32],
+    shift: int,
+    counts: Ints,
+) -> None:
     for i in range(len(codes)):
         code = np.int64(codes[i])
         if code > 0:
@@ -190,67 +197,75 @@ def _count_codes(codes, leaves, first_node, leaf_index, shift, counts):  # type:
 
 
 @kernel
-def _count_values(  # type: ignore[no-untyped-def]
-    values, leaves, start, first_node, leaf_index, slot_ptr, slot_of, left, inverse, ptr, dense,
-    out_slot, out_cell, out_weight,
-):  # fmt: skip
-    """Count rows from ``start`` on; stop early when the list of outside cells is full."""
+def _count_values(
+    values: Floats,
+    leaves: NDArray[np.int32],
+    start: int,
+    first_node: int,
+    leaf_index: NDArray[np.int32],
+    slot_ptr: Ints,
+    slot_of: NDArray[np.int32],
+    left: Floats,
+    inverse: Floats,
+    ptr: Ints,
+    dense: Ints,
+    outside: Ints,
+) -> tuple[int, int]:
+    """Count rows from ``start`` on; stop early when the list of outside cells is full.
+
+    Returns the row to go on with, and how many columns (slot, cell, weight) of the list are used.
+    """
     used = 0
     for i in range(start, len(values)):
         x = values[i]
         if np.isnan(x):
             continue
         leaf = leaf_index[leaves[i] - first_node]
-        if used + 2 * (slot_ptr[leaf + 1] - slot_ptr[leaf]) > len(out_slot):
+        if used + 2 * (slot_ptr[leaf + 1] - slot_ptr[leaf]) > outside.shape[1]:
             return i, used
         for p in range(slot_ptr[leaf], slot_ptr[leaf + 1]):
             slot = slot_of[p]
             u = (x - left[slot]) * inverse[slot]
             if not abs(u) < FAR:
-                out_slot[used], out_weight[used] = slot, ONE
-                out_cell[used] = FAR if u > 0 else -FAR
-                used += 1
-                continue
+                u = float(FAR) if u > 0 else -float(FAR)
             lower = np.floor(u)
             upper_weight = np.int64((u - lower) * ONE + 0.5)
             cell = np.int64(lower)
-            base = ptr[slot]
-            if 0 <= cell and cell + 1 < ptr[slot + 1] - base:
-                dense[base + cell] += ONE - upper_weight
-                dense[base + cell + 1] += upper_weight
-                continue
+            base, size = ptr[slot], ptr[slot + 1] - ptr[slot]
             for side in range(2):
                 weight = upper_weight if side else ONE - upper_weight
-                if 0 <= cell + side < ptr[slot + 1] - base:
+                if 0 <= cell + side < size:
                     dense[base + cell + side] += weight
                 elif weight > 0:
-                    out_slot[used], out_cell[used] = slot, cell + side
-                    out_weight[used] = weight
+                    outside[0, used] = slot
+                    outside[1, used] = cell + side
+                    outside[2, used] = weight
                     used += 1
     return len(values), used
 
 
 @kernel
-def _merge(ptr_a, cell_a, weight_a, ptr_b, cell_b, weight_b):  # type: ignore[no-untyped-def]
-    n_slots = len(ptr_a) - 1
-    ptr = np.zeros(n_slots + 1, np.int64)
-    cell = np.empty(len(cell_a) + len(cell_b), np.int64)
-    weight = np.empty(len(cell), np.int64)
+def _merge(
+    ptr_a: Ints, cell_a: Ints, weight_a: Ints, ptr_b: Ints, cell_b: Ints, weight_b: Ints,
+    ptr: Ints, cell: Ints, weight: Ints,
+) -> int:  # fmt: skip
+    """Merge two sorted lists of cells per slot; return the number of cells."""
     used = 0
-    for slot in range(n_slots):
+    for slot in range(len(ptr) - 1):
         i, j = ptr_a[slot], ptr_b[slot]
-        while i < ptr_a[slot + 1] or j < ptr_b[slot + 1]:
-            take_a = j >= ptr_b[slot + 1] or (i < ptr_a[slot + 1] and cell_a[i] <= cell_b[j])
-            take_b = i >= ptr_a[slot + 1] or (j < ptr_b[slot + 1] and cell_b[j] <= cell_a[i])
+        end_a, end_b = ptr_a[slot + 1], ptr_b[slot + 1]
+        while i < end_a or j < end_b:
+            from_a = j >= end_b or (i < end_a and cell_a[i] <= cell_b[j])
+            from_b = i >= end_a or (j < end_b and cell_b[j] <= cell_a[i])
             weight[used] = 0
-            if take_a:
+            if from_a:
                 cell[used] = cell_a[i]
                 weight[used] += weight_a[i]
                 i += 1
-            if take_b:
+            if from_b:
                 cell[used] = cell_b[j]
                 weight[used] += weight_b[j]
                 j += 1
             used += 1
         ptr[slot + 1] = used
-    return ptr, cell[:used].copy(), weight[:used].copy()
+    return used

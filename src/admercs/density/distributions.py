@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.density.arrays import Floats, Ints, pointers
 from admercs.density.frequencies import log_presence, log_threshold, value_frequencies
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, NOMINAL, Likelihoods
 from admercs.density.plans import TargetPlan
@@ -20,13 +20,13 @@ class TargetDistributions(NamedTuple):
     """All distributions of one target. They do not depend on ρ yet."""
 
     kind: int
-    nodes: NDArray[np.int64]  # the node of each slot
-    n: NDArray[np.int64]
-    n_missing: NDArray[np.int64]
-    counts: NDArray[np.int64]  # slots x values; no columns for a continuous target
+    nodes: Ints  # the node of each slot
+    n: Ints
+    n_missing: Ints
+    counts: Ints  # slots x values; no columns for a continuous target
     n_grouped: int
     distinct: tuple[float, ...]
-    bandwidth: NDArray[np.float64]
+    bandwidth: Floats
     tables: Tables | None  # continuous targets
 
 
@@ -42,9 +42,7 @@ def n_values(column: Column) -> int:
     return len(column.categories) + 1 if column.role == "nominal" else len(column.distinct)
 
 
-def of_few_values(
-    plan: TargetPlan, column: Column, counts: NDArray[np.int64]
-) -> TargetDistributions:
+def of_few_values(plan: TargetPlan, column: Column, counts: Ints) -> TargetDistributions:
     """Describe a nominal or discrete target by its counted codes (slots x codes, 0 is missing)."""
     return TargetDistributions(
         column_kind(column), plan.nodes, counts.sum(axis=1), counts[:, 0], counts[:, 1:],
@@ -53,7 +51,7 @@ def of_few_values(
 
 
 def of_many_values(
-    plan: TargetPlan, counts: NDArray[np.int64], bandwidth: NDArray[np.float64], tables: Tables
+    plan: TargetPlan, counts: Ints, bandwidth: Floats, tables: Tables
 ) -> TargetDistributions:
     """Describe a continuous target by its density tables."""
     return TargetDistributions(
@@ -115,9 +113,7 @@ def at_rho(target: TargetDistributions, rho: float) -> Likelihoods:
     )
 
 
-def assemble(
-    parts: Sequence[Likelihoods], nodes: Sequence[NDArray[np.int64]], n_nodes: int
-) -> Likelihoods:
+def assemble(parts: Sequence[Likelihoods], nodes: Sequence[Ints], n_nodes: int) -> Likelihoods:
     """Put the likelihoods of all targets one after the other and number the nodes' slots.
 
     Parameters
@@ -132,14 +128,12 @@ def assemble(
     slot = np.full(n_nodes, -1, dtype=np.int32)
     all_nodes = np.concatenate(nodes)
     slot[all_nodes] = np.arange(len(all_nodes), dtype=np.int32)
-    joined = {}
+    joined: dict[str, Any] = {}
     for name in Likelihoods._fields:
         arrays = [getattr(part, name) for part in parts]
-        joined[name] = _join_ptr(arrays) if name.endswith("_ptr") else np.concatenate(arrays)
+        if name.endswith("_ptr"):
+            joined[name] = pointers(np.concatenate([np.diff(array) for array in arrays]))
+        else:
+            joined[name] = np.concatenate(arrays)
     joined["slot"] = slot
     return Likelihoods(**joined)
-
-
-def _join_ptr(ptrs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    sizes = [np.diff(ptr) for ptr in ptrs]
-    return np.concatenate(([0], np.cumsum(np.concatenate(sizes)))).astype(np.int64)

@@ -1,7 +1,7 @@
 """Fitting the distributions of all targets to a table in memory.
 
-Per target: count codes → place grids → count values → bandwidths → tables. A table in pieces takes the same
-steps and merges the counts of its pieces in between.
+Per target: count codes → place grids → count values → bandwidths → tables. A table in pieces takes
+the same steps and merges the counts of its pieces in between.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from admercs.density.arrays import Floats, Ints
 from admercs.density.bandwidth import select_bandwidths
 from admercs.density.counts import ValueCounts, count_codes, count_values, node_counts
 from admercs.density.distributions import (
@@ -33,7 +34,7 @@ from admercs.table.columns import Column
 from admercs.trees.forest import Forest
 
 
-def code_layout(column: Column, edges: NDArray[np.float64]) -> tuple[int, int]:
+def code_layout(column: Column, edges: Floats) -> tuple[int, int]:
     """Return (number of codes to count, 0 included; bits of a code to drop) for a column."""
     if column_kind(column) != CONTINUOUS:
         return n_values(column) + 1, 0
@@ -41,7 +42,7 @@ def code_layout(column: Column, edges: NDArray[np.float64]) -> tuple[int, int]:
     return (len(edges) >> shift) + 2, shift
 
 
-def value_limits(values: NDArray[np.float64]) -> tuple[float, float]:
+def value_limits(values: Floats) -> tuple[float, float]:
     """Return the smallest and the largest value; (0, 0) where there is none.
 
     >>> value_limits(np.array([2.0, np.nan, -1.0]))
@@ -56,8 +57,8 @@ def fit_target(
     codes: NDArray[np.unsignedinteger],
     leaves: NDArray[np.int32],
     column: Column,
-    edges: NDArray[np.float64],
-    values: Callable[[], NDArray[np.float64]],
+    edges: Floats,
+    values: Callable[[], Floats],
 ) -> TargetDistributions:
     """Estimate all distributions of one target.
 
@@ -89,7 +90,7 @@ def fit_target(
 
 def finish_continuous(
     plan: TargetPlan,
-    counts: NDArray[np.int64],
+    counts: Ints,
     counted: ValueCounts,
     grids: Grids,
     column_range: float,
@@ -116,8 +117,8 @@ def fit_distributions(
     forest: Forest,
     codes: NDArray[np.unsignedinteger],
     leaves: NDArray[np.int32],
-    column: Callable[[int], NDArray[np.float64]],
-    edges: Sequence[NDArray[np.float64]],
+    column: Callable[[int], Floats],
+    edges: Sequence[Floats],
     columns: Sequence[Column],
     targets: Sequence[int] | None = None,
 ) -> Iterator[TargetDistributions]:
@@ -132,8 +133,8 @@ def fit_likelihoods(
     forest: Forest,
     codes: NDArray[np.unsignedinteger],
     leaves: NDArray[np.int32],
-    column: Callable[[int], NDArray[np.float64]],
-    edges: Sequence[NDArray[np.float64]],
+    column: Callable[[int], Floats],
+    edges: Sequence[Floats],
     columns: Sequence[Column],
     rho: float,
     n_jobs: int = 1,
@@ -166,7 +167,7 @@ def fit_likelihoods(
     Likelihoods
     """
 
-    def fit_one(m: int) -> tuple[NDArray[np.int64], Likelihoods]:
+    def fit_one(m: int) -> tuple[Ints, Likelihoods]:
         target = next(fit_distributions(forest, codes, leaves, column, edges, columns, (m,)))
         return target.nodes, at_rho(target, rho)
 

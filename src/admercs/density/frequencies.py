@@ -1,14 +1,14 @@
-"""Distributions over a few values: nominal targets, numeric ones with few values, and missing or not."""
+"""Distributions over a few values: nominal and discrete targets, and missing or not."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.density.arrays import Floats, Ints
 from admercs.density.thresholds import quantile_levels
 
 
-def value_frequencies(counts: NDArray[np.int64], n_grouped: int = 0) -> NDArray[np.float64]:
+def value_frequencies(counts: Ints, n_grouped: int = 0) -> Floats:
     """Return κ of each value in each slot: its share of the rows that have a value.
 
     A value that does not occur counts as if it had occurred once. The last column may stand for
@@ -34,18 +34,14 @@ def value_frequencies(counts: NDArray[np.int64], n_grouped: int = 0) -> NDArray[
     return np.maximum(rows, 1.0) / n
 
 
-def log_threshold(
-    kappa: NDArray[np.float64], counts: NDArray[np.int64], rho: float
-) -> NDArray[np.float64]:
+def log_threshold(kappa: Floats, counts: Ints, rho: float) -> Floats:
     """Return log τ(ρ) per slot: the κ that at least a fraction ``rho`` of the rows reaches."""
     n_slots, n_values = counts.shape
     ptr = np.arange(n_slots + 1, dtype=np.int64) * n_values
     return quantile_levels(ptr, np.log(kappa).ravel(), counts.astype(np.float64).ravel(), rho)
 
 
-def log_presence(
-    n: NDArray[np.int64], n_missing: NDArray[np.int64], rho: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def log_presence(n: Ints, n_missing: Ints, rho: float) -> tuple[Floats, Floats]:
     """Return log ω of having a value and of having none, which is a distribution over two values.
 
     >>> present, missing = log_presence(np.array([100, 100]), np.array([0, 1]), 0.9)

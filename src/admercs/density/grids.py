@@ -1,9 +1,9 @@
 """Where the cells lie on which the values of a node are counted.
 
-A grid follows the bulk of the node's values and nothing else: its *central range* is what
-holds 98% of a normal sample with the same inner quantiles. Cells continue on both sides without end,
-but only the *core*, twice the central range, is a dense array. An extreme value falls into a far cell and
-moves no other.
+A grid follows the bulk of the node's values and nothing else: its *central range* is what holds
+98% of a normal sample with the same inner quantiles. Cells continue on both sides without end, but
+only the *core*, twice the central range, is a dense array. An extreme value falls into a far cell
+and moves no other.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
+
+from admercs.density.arrays import Floats, Ints, pointers
 
 CORE = 2
 """The core is so many central ranges wide."""
@@ -23,39 +24,38 @@ _MAX_TAIL = 0.25  # but never more than the quartiles do
 
 
 class Grids(NamedTuple):
-    """One grid per slot. Cell i is the point ``left + i * width``; cells below ``size`` are the core."""
+    """One grid per slot: cell i is the point ``left + i * width``, cells 0 … size − 1 the core."""
 
-    left: NDArray[np.float64]
-    width: NDArray[np.float64]
-    ptr: NDArray[np.int64]  # slots + 1: the core of slot s has cells ptr[s]:ptr[s + 1]
+    left: Floats
+    width: Floats
+    ptr: Ints  # slots + 1: the core of slot s has cells ptr[s]:ptr[s + 1]
 
     @property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """Number of cells of each core."""
         return np.diff(self.ptr)
 
     @property
-    def central(self) -> NDArray[np.float64]:
+    def central(self) -> Floats:
         """Width of each central range."""
         return self.width * self.size / CORE
 
-    def take(self, slots: NDArray[np.int64]) -> Grids:
+    def take(self, slots: Ints) -> Grids:
         """Return the grids of some slots, in the order given."""
-        ptr = np.concatenate(([0], np.cumsum(self.size[slots])))
-        return Grids(self.left[slots], self.width[slots], ptr)
+        return Grids(self.left[slots], self.width[slots], pointers(self.size[slots]))
 
-    def replace(self, slots: NDArray[np.int64], other: Grids) -> Grids:
+    def replace(self, slots: Ints, other: Grids) -> Grids:
         """Return all grids with those of some slots exchanged for ``other``."""
         left, width, size = self.left.copy(), self.width.copy(), self.size
         left[slots], width[slots], size[slots] = other.left, other.width, other.size
-        return Grids(left, width, np.concatenate(([0], np.cumsum(size))))
+        return Grids(left, width, pointers(size))
 
 
 def code_shift(n_bins: int) -> int:
     """Return how many bits to drop so that at most 512 codes remain to be counted.
 
-    Exact mode has a code per distinct value; leaves times codes would be a large table, and the grid
-    needs quantiles only roughly.
+    Exact mode has a code per distinct value; leaves times codes would be a large table, and the
+    grid needs quantiles only roughly.
 
     >>> code_shift(255), code_shift(60_000)
     (0, 7)
@@ -64,8 +64,8 @@ def code_shift(n_bins: int) -> int:
 
 
 def place_grids(
-    counts: NDArray[np.int64],
-    edges: NDArray[np.float64],
+    counts: Ints,
+    edges: Floats,
     limits: tuple[float, float],
     shift: int = 0,
 ) -> Grids:
@@ -103,26 +103,24 @@ def place_grids(
     central, centre = widen(below, -above, below_share, above_share)
     column = limits[1] - limits[0]
     scale = column if 0 < column < np.inf else max(abs(limits[0]), abs(limits[1]), 1.0)
-    # A node whose codes have no width (all rows tied, or no row at all) gets a fine grid all the same.
+    # A node whose codes have no width (all rows tied, or no row at all) gets a fine grid, too.
     central = np.where((central > 0) & (n > 0), central, scale * 2.0**-10)
     return lay_grids(np.where(n > 0, centre, 0.0), central, n)
 
 
-def lay_grids(
-    centre: NDArray[np.float64], central: NDArray[np.float64], n: NDArray[np.int64]
-) -> Grids:
+def lay_grids(centre: Floats, central: Floats, n: Ints) -> Grids:
     """Lay a grid of 512 to 4096 cells over each central range, fewer where there are few rows.
 
-    A bandwidth is never below 16 cells (see ``bandwidth.floors``). With 4096 cells that is 1/256 of the
-    central range; below 512 rows such a narrow kernel has no use and the cells would only cost memory.
+    A bandwidth is never below 16 cells (see ``bandwidth.floors``). With 4096 cells that is 1/256
+    of the central range; below 512 rows such a narrow kernel has no use and the cells would only
+    cost memory.
     """
     bits = np.ceil(np.log2(np.maximum(8 * n, 1))).astype(np.int64)
     cells = np.int64(1) << np.clip(bits, 9, 12)
-    ptr = np.concatenate(([0], np.cumsum(CORE * cells)))
-    return Grids(centre - central * (CORE / 2), central / cells, ptr)
+    return Grids(centre - central * (CORE / 2), central / cells, pointers(CORE * cells))
 
 
-def tail_share(n: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+def tail_share(n: Ints | Floats) -> Floats:
     """Return the share of rows that the central range leaves out on each side.
 
     >>> tail_share(np.array([4, 25, 1000]))
@@ -132,11 +130,11 @@ def tail_share(n: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64
 
 
 def widen(
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    low_share: NDArray[np.float64],
-    high_share: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low: Floats,
+    high: Floats,
+    low_share: Floats,
+    high_share: Floats,
+) -> tuple[Floats, Floats]:
     """Widen a range between two quantiles to what holds 98% of a normal sample.
 
     Returns
@@ -149,13 +147,11 @@ def widen(
     return (high - low) * factor, low / 2 + high / 2
 
 
-def _code_bounds(
-    edges: NDArray[np.float64], limits: tuple[float, float], shift: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _code_bounds(edges: Floats, limits: tuple[float, float], shift: int) -> tuple[Floats, Floats]:
     """Lower and upper end of each (joined) code.
 
-    The outermost codes end at the column's smallest and largest value, but no further out than four times
-    the range of all edges: the extreme values in there must not decide the grid of the others.
+    The outermost codes end at the column's smallest and largest value, but no further out than
+    four times the range of all edges: extreme values in there must not decide the others' grid.
     """
     inner = edges[(1 << shift) - 1 :: 1 << shift]
     if len(inner) == 0:
@@ -169,14 +165,12 @@ def _code_bounds(
     return lower, upper
 
 
-def _quantile_at_edge(
-    counts: NDArray[np.int64], lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _quantile_at_edge(counts: Ints, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Return a low quantile of each slot, and the share of rows below it.
 
-    Where possible this is the first edge with at least the tail's share of rows below it: at an edge the share
-    is exact, inside a code it could only be guessed. Where the first such edge has more than a quarter of the
-    rows below it (heavy ties, few codes), interpolate within its code.
+    Where possible this is the first edge with at least the tail's share of rows below it: at an
+    edge the share is exact, inside a code it could only be guessed. Where the first such edge has
+    more than a quarter of the rows below it (heavy ties, few codes), interpolate within its code.
     """
     n = np.maximum(counts.sum(axis=1), 1)
     tail = tail_share(n)

@@ -13,10 +13,11 @@ CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2
 class Likelihoods(NamedTuple):
     """How likely each value is in each scoring node; a *slot* is one such distribution.
 
-    A value's log likelihood log ω is ``log_present[slot] + min(0, log(κ / τ))``, a missing value's is
-    ``log_missing[slot]``. Continuous targets keep log(κ / τ) on a grid with spacing ``step[slot]``, cut into
-    segments around the places where there are values; outside of every segment, and wherever the table
-    is below it, ``log_floor[slot]`` holds. Discrete and nominal targets keep log(κ / τ) per value.
+    A value's log likelihood log ω is ``log_present[slot] + min(0, log(κ / τ))``, a missing value's
+    is ``log_missing[slot]``. Continuous targets keep log(κ / τ) on a grid with spacing
+    ``step[slot]``, cut into segments around the places where there are values; outside of every
+    segment, and wherever the table is below it, ``log_floor[slot]`` holds. Discrete and nominal
+    targets keep log(κ / τ) per value.
     """
 
     kind: NDArray[np.int8]  # per column: CONTINUOUS, DISCRETE or NOMINAL
@@ -35,6 +36,6 @@ class Likelihoods(NamedTuple):
     table: NDArray[np.float32]  # log(κ / τ) at the grid points
     value_ptr: NDArray[np.int64]  # slots + 1, discrete and nominal
     log_value: NDArray[np.float64]  # log(κ / τ) per value
-    count: NDArray[np.int64]  # rows per value
+    count: NDArray[np.int64]  # type: ignore[assignment]  # rows per value
     distinct_ptr: NDArray[np.int64]  # M + 1
     distinct: NDArray[np.float64]  # discrete columns: their values, ascending

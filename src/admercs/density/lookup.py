@@ -6,14 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.density.arrays import Floats, Ints
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
-from admercs.density.tables import cubic
+from admercs.density.smoothing import cubic
 
 
 @kernel
-def log_ratio_continuous(  # type: ignore[no-untyped-def]
-    slot, x, log_floor, step, segment_ptr, segment_start, table_ptr, table
-):
+def log_ratio_continuous(
+    slot: int, x: float,
+    log_floor: Floats, step: Floats, segment_ptr: Ints, segment_start: Floats, table_ptr: Ints,
+    table: NDArray[np.float32],
+) -> float:  # fmt: skip
     """Return log(κ / τ) of a value of a continuous target, floor applied, not clipped at 0."""
     low, high = segment_ptr[slot], segment_ptr[slot + 1]
     while high - low > 1:  # the last segment that starts at or before x
@@ -37,9 +40,10 @@ def log_ratio_continuous(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def log_ratio_of_few(  # type: ignore[no-untyped-def]
-    target, slot, x, discrete, log_floor, value_ptr, log_value, distinct_ptr, distinct
-):
+def log_ratio_of_few(
+    target: int, slot: int, x: float, discrete: bool,
+    log_floor: Floats, value_ptr: Ints, log_value: Floats, distinct_ptr: Ints, distinct: Floats,
+) -> float:  # fmt: skip
     """Return log(κ / τ) of a value of a discrete or nominal target, not clipped at 0."""
     begin = value_ptr[slot]
     if discrete:
@@ -59,10 +63,12 @@ def log_ratio_of_few(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _judge_continuous(  # type: ignore[no-untyped-def]
-    nodes, x, out, slot_of, log_present, log_missing,
-    log_floor, step, segment_ptr, segment_start, table_ptr, table,
-):  # fmt: skip
+def _judge_continuous(
+    nodes: NDArray[np.int32], x: Floats, out: Floats,
+    slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats,
+    log_floor: Floats, step: Floats, segment_ptr: Ints, segment_start: Floats, table_ptr: Ints,
+    table: NDArray[np.float32],
+) -> None:  # fmt: skip
     for i in range(len(x)):
         slot = slot_of[nodes[i]]
         if np.isnan(x[i]):
@@ -75,10 +81,11 @@ def _judge_continuous(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _judge_few(  # type: ignore[no-untyped-def]
-    target, discrete, nodes, x, out, slot_of, log_present, log_missing,
-    log_floor, value_ptr, log_value, distinct_ptr, distinct,
-):  # fmt: skip
+def _judge_few(
+    target: int, discrete: bool, nodes: NDArray[np.int32], x: Floats, out: Floats,
+    slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats,
+    log_floor: Floats, value_ptr: Ints, log_value: Floats, distinct_ptr: Ints, distinct: Floats,
+) -> None:  # fmt: skip
     for i in range(len(x)):
         slot = slot_of[nodes[i]]
         if np.isnan(x[i]):
@@ -94,9 +101,9 @@ def judge_column(
     likelihoods: Likelihoods,
     target: int,
     nodes: NDArray[np.int32],
-    x: NDArray[np.float64],
-    out: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    x: Floats,
+    out: Floats | None = None,
+) -> Floats:
     """Return log ω of a block of working values of one column, each judged by its node.
 
     Parameters
@@ -115,15 +122,43 @@ def judge_column(
         out = np.empty(len(x))
     nodes = np.ascontiguousarray(nodes, dtype=np.int32)
     x = np.ascontiguousarray(x, dtype=np.float64)
-    like, kind = likelihoods, likelihoods.kind[target]
+    kind = likelihoods.kind[target]
+    like = likelihoods
     if kind == CONTINUOUS:
         _judge_continuous(
-            nodes, x, out, like.slot, like.log_present, like.log_missing,
-            like.log_floor, like.step, like.segment_ptr, like.segment_start, like.table_ptr, like.table,
-        )  # fmt: skip
+            nodes, x, out, like.slot, like.log_present, like.log_missing, *_density_arrays(like)
+        )
     else:
         _judge_few(
-            target, bool(kind == DISCRETE), nodes, x, out, like.slot, like.log_present, like.log_missing,
-            like.log_floor, like.value_ptr, like.log_value, like.distinct_ptr, like.distinct,
+            target, bool(kind == DISCRETE), nodes, x, out,
+            like.slot, like.log_present, like.log_missing, *_value_arrays(like),
         )  # fmt: skip
     return out
+
+
+def log_ratio(likelihoods: Likelihoods, target: int, slot: int, x: float) -> float:
+    """Return log(κ / τ) of one value that is not missing, floor applied, not clipped at 0."""
+    kind = likelihoods.kind[target]
+    if kind == CONTINUOUS:
+        return log_ratio_continuous(slot, float(x), *_density_arrays(likelihoods))
+    is_discrete = bool(kind == DISCRETE)
+    return log_ratio_of_few(target, slot, float(x), is_discrete, *_value_arrays(likelihoods))
+
+
+def log_likelihood(likelihoods: Likelihoods, target: int, slot: int, x: float) -> float:
+    """Return log ω ≤ 0 of one working value; NaN is missing."""
+    if np.isnan(x):
+        return float(likelihoods.log_missing[slot])
+    return float(likelihoods.log_present[slot]) + min(0.0, log_ratio(likelihoods, target, slot, x))
+
+
+def _density_arrays(
+    like: Likelihoods,
+) -> tuple[Floats, Floats, Ints, Floats, Ints, NDArray[np.float32]]:
+    return (
+        like.log_floor, like.step, like.segment_ptr, like.segment_start, like.table_ptr, like.table,
+    )  # fmt: skip
+
+
+def _value_arrays(like: Likelihoods) -> tuple[Floats, Ints, Floats, Ints, Floats]:
+    return like.log_floor, like.value_ptr, like.log_value, like.distinct_ptr, like.distinct

@@ -5,35 +5,50 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.density.counts import FAR, ONE, ValueCounts
+from admercs.density.arrays import Floats, Ints
+from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import Grids, lay_grids, tail_share, widen
 
 
 class Spread(NamedTuple):
     """Per slot, all lengths in cells of its grid."""
 
-    n: NDArray[np.float64]  # rows with a value
-    n_core: NDArray[np.float64]  # those in the core
-    low: NDArray[np.float64]  # quantiles that leave out `tail_share` of the rows
-    high: NDArray[np.float64]
-    iqr: NDArray[np.float64]  # of the rows in the core
-    sigma: NDArray[np.float64]  # of the rows in the core
-    n_distinct: NDArray[np.float64]  # about how many different values there are in the core
+    n: Floats  # rows with a value
+    n_core: Floats  # those in the core
+    low: Floats  # quantiles that leave out `tail_share` of the rows
+    high: Floats
+    lower_quartile: Floats  # of the rows in the core
+    upper_quartile: Floats
+    sigma: Floats  # of the rows in the core
+    n_distinct: Floats  # about how many different values there are in the core
 
 
 def measure(counts: ValueCounts, grids: Grids) -> Spread:
     """Measure the spread of each slot's values; extreme values touch only their own rank."""
-    out = np.zeros((7, len(counts.ptr) - 1))
-    n = np.add.reduceat(np.append(counts.weight, 0), counts.ptr[:-1]) / ONE
-    n = np.where(np.diff(counts.ptr) > 0, n, 0.0)
-    _measure(counts.ptr, counts.cell, counts.weight, grids.size, tail_share(n), out)
-    return Spread(*out)
+    n_slots = len(counts.ptr) - 1
+    n, n_core, sigma, n_distinct = np.zeros((4, n_slots))
+    core = np.empty((2, n_slots), dtype=np.int64)
+    _measure(*counts, grids.size, core, n, n_core, sigma, n_distinct)
+    low, high, lower_quartile, upper_quartile = np.zeros((4, n_slots))
+    first, stop = counts.ptr[:-1], counts.ptr[1:]
+    _quantiles(counts.cell, counts.weight, first, stop, n, tail_share(n), low, high)
+    quarter = np.full(n_slots, 0.25)
+    _quantiles(
+        counts.cell,
+        counts.weight,
+        core[0],
+        core[1],
+        n_core,
+        quarter,
+        lower_quartile,
+        upper_quartile,
+    )
+    return Spread(n, n_core, low, high, lower_quartile, upper_quartile, sigma, n_distinct)
 
 
-def regrid(spread: Spread, grids: Grids) -> tuple[Grids, NDArray[np.int64]]:
+def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
     """Find the slots whose grid does not fit their values, and place better grids for them.
 
     Codes are too coarse to see a narrow cluster inside one bin. Such values crowd into few cells of
@@ -57,52 +72,50 @@ def regrid(spread: Spread, grids: Grids) -> tuple[Grids, NDArray[np.int64]]:
 
 
 @kernel
-def _measure(ptr, cell, weight, size, tail, out):  # type: ignore[no-untyped-def]
+def _measure(
+    ptr: Ints, cell: Ints, weight: Ints, size: Ints,
+    core: Ints, n: Floats, n_core: Floats, sigma: Floats, n_distinct: Floats,
+) -> None:  # fmt: skip
     for slot in range(len(ptr) - 1):
         begin, end = ptr[slot], ptr[slot + 1]
-        total = 0
-        core = 0
-        core_begin, core_end = end, end
-        first = 0.0
+        total = 0.0
         for p in range(begin, end):
             total += weight[p]
-            if 0 <= cell[p] < size[slot]:
-                core_begin = min(core_begin, p)
-                core_end = p + 1
-                core += weight[p]
-                first += float(cell[p]) * float(weight[p])
-        out[0, slot], out[1, slot] = total / ONE, core / ONE
-        if total == 0:
-            continue
-        out[2, slot] = _quantile(cell, weight, begin, end, tail[slot] * total)
-        out[3, slot] = _quantile(cell, weight, begin, end, (1 - tail[slot]) * total)
-        if core == 0:
-            continue
-        out[4, slot] = _quantile(cell, weight, core_begin, core_end, 0.75 * core) - _quantile(
-            cell, weight, core_begin, core_end, 0.25 * core
-        )
-        mean = first / core
-        second = 0.0
-        runs = 0
-        run = 0
-        for p in range(core_begin, core_end):
-            second += (float(cell[p]) - mean) ** 2 * float(weight[p])
-            run = run + 1 if p > core_begin and cell[p] == cell[p - 1] + 1 else 1
-            # One value occupies one or two neighbouring cells.
-            runs += run % 2
-        # Sharing a row between two cells adds a sixth of a squared cell to the variance on average.
-        out[5, slot] = np.sqrt(max(0.0, second / core - 1 / 6))
-        out[6, slot] = runs
+        while begin < end and cell[begin] < 0:
+            begin += 1
+        while begin < end and cell[end - 1] >= size[slot]:
+            end -= 1
+        inside, first, second = 0.0, 0.0, 0.0
+        run, runs = 0, 0
+        for p in range(begin, end):
+            # From the middle of the core the squares stay small, and so do rounding errors.
+            position = np.float64(cell[p] - size[slot] // 2)
+            inside += weight[p]
+            first += position * weight[p]
+            second += position * position * weight[p]
+            run = run + 1 if p > begin and cell[p] == cell[p - 1] + 1 else 1
+            runs += run % 2  # one value occupies one or two neighbouring cells
+        core[0, slot], core[1, slot] = begin, end
+        n[slot], n_core[slot], n_distinct[slot] = total / ONE, inside / ONE, runs
+        if inside > 0:
+            # Sharing a row between two cells adds a sixth of a squared cell to the variance.
+            variance = second / inside - (first / inside) ** 2 - 1 / 6
+            sigma[slot] = np.sqrt(variance) if variance > 0 else 0.0
 
 
 @kernel
-def _quantile(cell, weight, begin, end, rank):  # type: ignore[no-untyped-def]
-    """Position where the cumulated weight reaches ``rank``, each cell's weight spread over the cell."""
-    cumulative = 0.0
-    for p in range(begin, end):
-        w = float(weight[p])
-        if cumulative + w >= rank:
-            inside = (rank - cumulative) / w - 0.5 if w > 0 else 0.0
-            return float(min(max(cell[p], -FAR), FAR)) + inside
-        cumulative += w
-    return float(cell[end - 1])
+def _quantiles(
+    cell: Ints, weight: Ints, begin: Ints, end: Ints, n: Floats, share: Floats,
+    low: Floats, high: Floats,
+) -> None:  # fmt: skip
+    """Find where a share of the rows is below, and above; a cell's rows fill the cell evenly."""
+    for slot in range(len(n)):
+        cumulative = 0.0
+        low_rank, high_rank = share[slot] * n[slot] * ONE, (1 - share[slot]) * n[slot] * ONE
+        for p in range(begin[slot], end[slot]):
+            after = cumulative + weight[p]
+            if cumulative < low_rank <= after:
+                low[slot] = cell[p] - 0.5 + (low_rank - cumulative) / weight[p]
+            if cumulative < high_rank <= after:
+                high[slot] = cell[p] - 0.5 + (high_rank - cumulative) / weight[p]
+            cumulative = after

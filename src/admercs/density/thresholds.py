@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.density.arrays import Floats, Ints
 
 _TINY = 1e-9  # shares are compared with this much room, so that 1 − 0.9 of ten rows is one row
 
 
-def quantile_levels(
-    ptr: NDArray[np.int64], level: NDArray[np.float64], mass: NDArray[np.float64], rho: float
-) -> NDArray[np.float64]:
-    """Return per slot the smallest level that a fraction ``rho`` of the mass reaches, or exceeds.
+def quantile_levels(ptr: Ints, level: Floats, mass: Floats, rho: float) -> Floats:
+    """Return per slot the largest level that at least a fraction ``rho`` of its mass reaches.
 
-    It is the smallest level such that more than 1 − ρ of the mass lies at or below it; 0 for a slot
-    without mass.
+    In other words the smallest level such that more than 1 − ρ of the mass lies at or below it;
+    0 for a slot without mass.
 
     Examples
     --------
@@ -30,13 +28,15 @@ def quantile_levels(
 
 
 @kernel
-def _select(ptr, level, mass, rho, out):  # type: ignore[no-untyped-def]
+def _select(ptr: Ints, level: Floats, mass: Floats, rho: float, out: Floats) -> None:
     """Weighted quickselect; both arrays are reordered within each slot."""
     for slot in range(len(ptr) - 1):
         low, high = ptr[slot], ptr[slot + 1] - 1
         total = 0.0
         for p in range(low, high + 1):
             total += mass[p]
+        if total == 0:
+            continue
         rank = (1 - rho + _TINY) * total
         while low < high:
             pivot = level[(low + high) // 2]
@@ -58,12 +58,13 @@ def _select(ptr, level, mass, rho, out):  # type: ignore[no-untyped-def]
                     below += mass[i]
                     i += 1
                     j -= 1
-            # Now low … j is at most the pivot, i … high at least, and one element may lie between.
+            # Now low … j is at most the pivot, i … high at least; one element may lie between.
             between = mass[j + 1] if i - j == 2 else 0.0
             if below - between > rank:
                 high = j
             elif below > rank:
-                low = high = j + 1
+                low = j + 1
+                high = j + 1
             elif i > high:  # ρ = 0, or rounding: the largest level
                 out[slot] = pivot
                 low = high + 1

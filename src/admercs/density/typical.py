@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.density.arrays import Floats
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import log_ratio_continuous
 
@@ -17,23 +17,17 @@ def is_continuous(likelihoods: Likelihoods, slot: int) -> bool:
     return bool(likelihoods.value_ptr[slot] == likelihoods.value_ptr[slot + 1])
 
 
-def log_ratios(
-    likelihoods: Likelihoods, slot: int, points: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def log_ratios(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
     """Return log(κ / τ) of a continuous slot at some points, floor applied."""
     like = likelihoods
-    return np.array([
-        log_ratio_continuous(
-            slot, x, like.log_floor, like.step, like.segment_ptr, like.segment_start,
-            like.table_ptr, like.table,
-        )
-        for x in np.asarray(points, dtype=np.float64)
-    ], dtype=np.float64)  # fmt: skip
+    arrays = (
+        like.log_floor, like.step, like.segment_ptr, like.segment_start, like.table_ptr, like.table,
+    )  # fmt: skip
+    x = np.asarray(points, dtype=np.float64)
+    return np.array([log_ratio_continuous(slot, value, *arrays) for value in x], dtype=np.float64)
 
 
-def density_curve(
-    likelihoods: Likelihoods, slot: int, points: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
     """Return the density κ of a continuous slot at some points, per unit of the working values.
 
     It never falls below the floor, the density at an isolated row.
@@ -44,8 +38,8 @@ def density_curve(
 def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, float]]:
     """Return the intervals where a continuous target is fully typical: κ ≥ τ(ρ).
 
-    It is the smallest region that holds a fraction ρ of the node's rows. A node where even an isolated
-    value is typical has the whole line as its region, ``[(-inf, inf)]``.
+    It is the smallest region that holds a fraction ρ of the node's rows. A node where even an
+    isolated value is typical has the whole line as its region, ``[(-inf, inf)]``.
 
     Parameters
     ----------
