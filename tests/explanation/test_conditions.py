@@ -46,7 +46,7 @@ def test_long_lists_are_shortened_with_a_count() -> None:
     many = ColumnVoice(
         Column("job", 0, "nominal", "text", categories=tuple("abcdefghijklmno")), "job", "", 1
     )
-    assert text(many, kept) == "job = a, b, c, d or 2 others"
+    assert text(many, kept) == "job = a, b, c, d or one of 2 others"
 
 
 def test_rare_categories_are_mentioned_where_there_are_any() -> None:
@@ -79,6 +79,9 @@ def test_missing_and_recorded() -> None:
     assert text(numeric(n_missing=0), Range(high=5.0), math.nan) == "age at most 5 or missing"
     assert text(nominal(n_missing=1), Range(codes=codes(), missing=True)) == "job missing"
     assert text(nominal(n_missing=1), Range(missing=False)) == "job recorded"
+    most = Range(codes=codes(3, 4, 5, 6))
+    assert text(nominal(n_missing=1), most) == "job missing or not clerk or manager"
+    assert text(nominal(n_missing=1), Range(codes=codes(3))) == "job = cook or missing"
 
 
 def test_integers_and_dates_name_values_that_occur() -> None:

@@ -21,7 +21,9 @@ def voice(display="number", role="numeric", step=0.1, unit="", **more) -> Column
 @given(st.floats(-1e12, 1e12), st.integers(0, 7))
 def test_numbers_are_near_and_tidy(x: float, decimals: int) -> None:
     text = number(x, decimals)
-    assert abs(float(text.replace(",", "")) - x) <= 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-15 * abs(x)
+    assert abs(float(text.replace(",", "")) - x) <= 0.5 * 10.0**-decimals * (
+        1 + 1e-9
+    ) + 1e-15 * abs(x)
     assert "e" not in text
     assert not ("." in text and text.endswith(("0", ".")))
     assert text not in {"-0", ""}

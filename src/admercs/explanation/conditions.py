@@ -8,7 +8,7 @@ from admercs.explanation.ranges import Range
 from admercs.explanation.reasons import Condition
 from admercs.explanation.values import ColumnVoice, join
 
-__all__ = ["make_condition"]
+__all__ = ["make_condition", "threshold_step"]
 
 MAX_LISTED = 4  # categories named before a list is cut short
 
@@ -37,8 +37,12 @@ def make_condition(voice: ColumnVoice, allowed: Range, own: float) -> Condition 
     seen_missing = voice.column.n_missing > 0 or math.isnan(own)
     if made.kind in {"missing", "recorded"} or not (allowed.missing and seen_missing):
         return made
+    text = f"{made.text} or missing"
+    if made.kind != "interval" and " not " in made.text:
+        # "not a or b or missing" could be read as "neither a nor b nor missing".
+        text = f"{voice.name} missing or {made.text.removeprefix(voice.name).strip()}"
     return Condition(
-        made.attribute, made.kind, made.low, made.high, made.values, True, f"{made.text} or missing"
+        made.attribute, made.kind, made.low, made.high, made.values, missing=True, text=text
     )
 
 
@@ -92,7 +96,7 @@ def _nominal_text(voice: ColumnVoice, inside: list, outside: list, rest: bool | 
 def _listed(voice: ColumnVoice, values: list) -> str:
     names = [voice.category(value) for value in values]
     if len(names) > MAX_LISTED + 1:
-        names = [*names[:MAX_LISTED], f"{len(names) - MAX_LISTED} others"]
+        names = [*names[:MAX_LISTED], f"one of {len(names) - MAX_LISTED} others"]
     return join(names, "or")
 
 
@@ -107,20 +111,38 @@ def _numeric(voice: ColumnVoice, allowed: Range, own: float) -> Condition | None
         "interval",
         low=None if math.isinf(low) else voice.native(low),
         high=None if math.isinf(high) else voice.native(high),
-        text=f"{voice.name} {_interval_text(voice, low, high, own)}",
+        text=f"{voice.name} {_interval_text(voice, allowed, own)}",
     )
 
 
-def _interval_text(voice: ColumnVoice, low: float, high: float, own: float) -> str:
+def _interval_text(voice: ColumnVoice, allowed: Range, own: float) -> str:
+    low, high = allowed.low, allowed.high
     inside = [x for x in voice.column.distinct if low < x <= high]
     if inside and (not math.isfinite(own) or own in inside):
         return _few_values_text(voice, low, high, inside)
     if voice.whole:
         return _whole_text(voice, low, high)
-    step = min(voice.step, (high - low) / 20)
-    above = voice.floor(low, step) if math.isfinite(low) else ""
-    below = voice.ceil(high, step) if math.isfinite(high) else ""
+    step = threshold_step(voice, allowed)
+    above = below = ""
+    if math.isfinite(low):
+        above = voice.say(low, step)
+        if voice.column.display == "number" and not _read(above) - voice.column.origin < own:
+            above = voice.floor(low, step)
+    if math.isfinite(high):
+        below = voice.say(high, step)
+        if math.isfinite(own) and voice.column.display == "number":
+            crossed = _read(below) - voice.column.origin < own
+            below = voice.ceil(high, step) if crossed else below
     return _bounds_text(voice, above, below, "above")
+
+
+def threshold_step(voice: ColumnVoice, allowed: Range) -> float:
+    """Return how finely the thresholds of a range are said."""
+    return min(voice.step, (allowed.high - allowed.low) / 20)
+
+
+def _read(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 def _whole_text(voice: ColumnVoice, low: float, high: float) -> str:

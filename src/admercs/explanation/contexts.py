@@ -125,7 +125,7 @@ def _context(voice: Voice, leaf: int, also: tuple[Context, ...] = ()) -> Context
     scorer = voice.scorer(leaf)
     typical = voice.typical(attribute, scorer)
     if leaf in model.members:
-        text = context_sentence(who, score)
+        text = context_sentence(who, voice.guilt(leaf))
         targets = dict.fromkeys(other.target for other in also if other.target)
         names = [name for name in targets if name != model.schema.used[attribute].name]
         text += f" Nearly the same rows stand out for {join(names, 'and')}." if names else ""

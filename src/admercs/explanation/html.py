@@ -31,7 +31,7 @@ def row_html(row: RowExplanation) -> str:
         f'<td style="text-align:left">{escape(reason.text)}</td></tr>'
         for reason in row.reasons
     )
-    if row.n_rest:
+    if row.rest >= 0.005 * row.evidence and row.n_rest:
         what = "reason" if row.n_rest == 1 else "reasons"
         items += (
             f'<tr style="{_MUTED}"><td style="text-align:right">{row.rest / row.evidence:.0%}</td>'

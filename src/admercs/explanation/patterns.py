@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.detector.model import Model
@@ -49,6 +51,8 @@ def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[
     kept: list[_Candidate] = []
     for candidate in _candidates(voice):
         for other in kept:
+            if _nested(voice, candidate.node, other.node):
+                break
             if _mirrors(voice, candidate, other):
                 other.also.append(candidate)
                 break
@@ -86,28 +90,54 @@ def _candidates(voice: Voice) -> list[_Candidate]:
 def _information(
     likelihoods: Likelihoods, attribute: int, slot: int, root: int
 ) -> tuple[float, float]:
-    """Return the relative entropy of a slot against the whole table, and its mode."""
+    """Return the relative entropy of a slot against the whole table, and its mode.
+
+    Whether there is a value at all is part of the information.
+    """
+    n, n_root = (max(1, int(likelihoods.n[each])) for each in (slot, root))
+    missing, missing_root = (int(likelihoods.n_missing[each]) for each in (slot, root))
+    recorded = 1.0 - missing / n
+    presence = _relative_entropy(
+        np.array([missing, n - missing]) / n,
+        np.array([missing_root, n_root - missing_root]) / n_root,
+    )
+    if recorded <= 0:
+        return presence, math.nan
     if likelihoods.kind[attribute] == CONTINUOUS:
-        x, logs = log_density(likelihoods, slot)
-        if not len(x):
-            return 0.0, float("nan")
-        x_root, log_root = log_density(likelihoods, root)
-        floor = float(likelihoods.log_floor[root] + likelihoods.log_tau[root])
-        there = np.maximum(np.interp(x, x_root, log_root, left=floor, right=floor), floor)
-        mass = np.exp(logs)
-        mass /= mass.sum()
-        return max(0.0, float(mass @ (logs - there))), float(x[logs.argmax()])
-    counts = likelihoods.count[likelihoods.value_ptr[slot] : likelihoods.value_ptr[slot + 1]]
-    whole = likelihoods.count[likelihoods.value_ptr[root] : likelihoods.value_ptr[root + 1]]
-    if not counts.sum():
-        return 0.0, float("nan")
-    here = counts > 0
-    share, overall = counts[here] / counts.sum(), whole[here] / whole.sum()
-    place = int(counts.argmax())
-    known = likelihoods.distinct[likelihoods.distinct_ptr[attribute] :]
-    discrete = likelihoods.distinct_ptr[attribute + 1] > likelihoods.distinct_ptr[attribute]
-    mode = float(known[place]) if discrete else float(place + 1)
-    return max(0.0, float(share @ np.log(share / overall))), mode
+        nats, mode = _continuous_information(likelihoods, slot, root)
+    else:
+        counts, whole = (
+            likelihoods.count[likelihoods.value_ptr[each] : likelihoods.value_ptr[each + 1]]
+            for each in (slot, root)
+        )
+        nats = _relative_entropy(counts / counts.sum(), whole / whole.sum())
+        start, stop = likelihoods.distinct_ptr[attribute : attribute + 2]
+        place = int(counts.argmax())
+        mode = float(likelihoods.distinct[start + place]) if stop > start else float(place + 1)
+    return presence + recorded * nats, mode if recorded >= 0.5 else math.nan
+
+
+def _relative_entropy(share: NDArray[np.float64], overall: NDArray[np.float64]) -> float:
+    here = (share > 0) & (overall > 0)
+    return max(0.0, float(share[here] @ np.log(share[here] / overall[here])))
+
+
+def _continuous_information(likelihoods: Likelihoods, slot: int, root: int) -> tuple[float, float]:
+    x, logs = log_density(likelihoods, slot)
+    x_root, logs_root = log_density(likelihoods, root)
+    if not len(x) or not len(x_root):
+        return 0.0, math.nan
+    floor = float(likelihoods.log_floor[root] + likelihoods.log_tau[root])
+    there = np.maximum(np.interp(x, x_root, logs_root, left=floor, right=floor), floor)
+    mass = np.exp(logs)
+    mass /= mass.sum()
+    return max(0.0, float(mass @ (logs - there))), float(x[logs.argmax()])
+
+
+def _nested(voice: Voice, first: int, second: int) -> bool:
+    """Tell whether one of two nodes lies below the other, so that both say nearly the same."""
+    forest = voice.model.forest
+    return second in forest.path(first) or first in forest.path(second)
 
 
 def _mirrors(voice: Voice, first: _Candidate, second: _Candidate) -> bool:

@@ -117,9 +117,10 @@ class Typical:
     intervals : tuple of (low, high)
         The regions, both ends included.
     shares : tuple of (value, share)
-        The typical values, most frequent first, each with its share among the rows of the context.
+        The typical values, most frequent first, each with its share.
     share : float
-        The share of the context's rows (those with a missing target included) that is typical.
+        The share that is typical. All shares are of the context's rows where the target is
+        recorded; for the kinds ``"missing"`` and ``"recorded"`` of all its rows.
     text : str
         The same in words.
     """

@@ -23,6 +23,8 @@ __all__ = ["explain_rows"]
 
 Raw = Callable[[int, int], object]
 
+MIN_SHARE = 0.005  # a reason that would be listed with 0% is left to the rest
+
 
 def explain_rows(
     model: Model,
@@ -48,7 +50,8 @@ def explain_rows(
     labels : sequence, optional
         What the rows are called; by default their numbers 0, 1, …
     top : int or None, default=3
-        The most reasons given per row; 0 gives none (only scores), None all.
+        The most reasons given per row; 0 gives none (only scores), None all, even those that
+        make up less than half a per cent of the evidence.
     noun : str, default="rows"
         What the rows are called, in the plural: "cars" makes "Cars with …".
     raw : callable, optional
@@ -100,7 +103,10 @@ class _Teller:
 
     def explain(self, row: int, label: Any) -> RowExplanation:
         views = merged_views(self.voice, self.judgement, row, self.groups)
-        listed = views if self.top is None else views[: self.top]
+        listed = views
+        if self.top is not None:
+            total = float(self.cells[:, row].sum())
+            listed = [view for view in views[: self.top] if view.total >= MIN_SHARE * total]
         rest = math.fsum(view.total for view in views[len(listed) :])
         cells = self.cells[:, row].tolist()
         evidence = math.fsum(cells)
@@ -125,8 +131,7 @@ class _Teller:
         who = subject(voice.noun, conditions, n)
         typical = likelihood = None
         if view.kind == "context":
-            score = math.exp(voice.model.log_lambda[view.leaf])
-            text = context_sentence(who, score)
+            text = context_sentence(who, voice.guilt(view.leaf))
         else:
             typical = voice.typical(view.attribute, view.node, own)
             whole = not conditions
@@ -161,13 +166,13 @@ class _Teller:
             if other.target != self.names[view.attribute]
         )
         seen = f" Also seen from {join(list(sides), 'and')}." if sides else ""
-        for other in also:
-            if other.target == self.names[view.attribute]:
-                if not other.conditions:
-                    return f" Also unusual in the whole table.{seen}"
-                who = subject(self.voice.noun, other.conditions, other.n)
-                return f" Also unusual among {who[:1].lower()}{who[1:]}.{seen}"
+        # What is odd anywhere needs no mention of where it is odd too; the reverse does.
+        if view.node != self.root(view) and any(not other.conditions for other in also):
+            return f" Also unusual in the whole table.{seen}"
         return seen
+
+    def root(self, view: View) -> int:
+        return int(self.voice.model.forest.root[view.attribute])
 
     def raw_text(self, attribute: int, row: int) -> str:
         """Return the text of a category that the model does not know."""

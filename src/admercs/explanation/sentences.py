@@ -51,9 +51,9 @@ def pattern_sentence(who: str, typical: Typical, own: str = "") -> str:
     return f"{who} typically have {typical.text}{f', but {own}' if own else ''}."
 
 
-def context_sentence(who: str, score: float) -> str:
-    """State that a context is anomalous."""
-    how = "nearly all" if score >= 0.9 else "mostly" if score >= 0.5 else "often"
+def context_sentence(who: str, guilt: float) -> str:
+    """State that a context is anomalous, given the mean score of its rows."""
+    how = "nearly all" if guilt >= 0.9 else "mostly" if guilt >= 0.75 else "often"
     return f"{who} are {how} anomalous."
 
 

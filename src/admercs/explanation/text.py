@@ -53,7 +53,7 @@ def row_text(row: RowExplanation) -> str:
     for rank, reason in enumerate(row.reasons, 1):
         share = f"({reason.share:.0%} of the evidence)" if rank == 1 else f"({reason.share:.0%})"
         lines.append(f"  {rank}. {reason.text}   {share}")
-    if row.n_rest:
+    if row.rest >= 0.005 * row.evidence and row.n_rest:
         what = "reason" if row.n_rest == 1 else "reasons"
         lines.append(f"     and {row.n_rest} weaker {what}   ({row.rest / row.evidence:.0%})")
     return "\n".join(lines)

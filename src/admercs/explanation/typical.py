@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def _values(
     nominal = voice.column.role == "nominal"
     places = [place for place, _ in found]
     working = [float(place + 1) if nominal else float(known[place]) for place in places]
-    parts = [part * recorded for _, part in found]
+    parts = [part for _, part in found]
     if not nominal and len(places) > 2 and max(places) - min(places) + 1 == len(places):
         low, high = (voice.say_exactly(x) for x in (min(working), max(working)))
         text = f"{voice.name} {voice.with_unit(f'{low} to {high}')} ({percent(sum(parts))})"
@@ -154,7 +155,7 @@ def _listed(voice: ColumnVoice, names: list[str], shares: list[float]) -> str:
 
 def _where(recorded: float) -> str:
     """Qualify the typical values of a target that is often missing."""
-    return "" if recorded >= 0.9 else f" where it is recorded ({percent(recorded)})"
+    return "" if recorded >= 0.9 else " where recorded"
 
 
 def _regions(
@@ -162,37 +163,54 @@ def _regions(
 ) -> Typical:
     if not all(math.isfinite(end) for part in region for end in part):
         text = f"{voice.name} of any size{_where(recorded)}"
-        return Typical("intervals", ((None, None),), share=recorded, text=text)
-    shown = _nearest(region, own)
-    text = join([_region_text(voice, low, high, own) for low, high in shown], "or")
-    if len(region) > len(shown):
-        text += f" (or {len(region) - len(shown)} further ranges)"
+        return Typical("intervals", ((None, None),), text=text)
+    region = _clipped(voice, region)
+    shown = _simplified(region, voice.step, own)
+    text = voice.with_unit(join([_region_text(voice, *part, own) for part in shown], "or"))
     return Typical(
         "intervals",
         intervals=tuple((voice.native(low), voice.native(high)) for low, high in region),
-        share=rho * recorded,
-        text=f"{voice.name} {voice.with_unit(text)}" + _where(recorded),
+        share=rho,
+        text=f"{voice.name} {text}{_where(recorded)}",
     )
 
 
-def _nearest(region: Regions, own: float | None) -> Regions:
-    """Choose the regions to show: all if they are few, else the widest or those around a value."""
-    if len(region) <= MAX_REGIONS:
-        return region
-    if own is None:
-        chosen = sorted(region, key=lambda part: part[0] - part[1])[:MAX_REGIONS]
-    else:
-        chosen = sorted(region, key=lambda part: max(part[0] - own, own - part[1]))[:MAX_REGIONS]
-    return sorted(chosen)
+def _clipped(voice: ColumnVoice, region: Regions) -> Regions:
+    """Cut off what smoothing has added beyond the smallest and the largest value."""
+    lowest = -math.inf if voice.column.low is None else voice.column.low
+    highest = math.inf if voice.column.high is None else voice.column.high
+    parts = [(max(low, lowest), min(high, highest)) for low, high in region]
+    return [(low, high) for low, high in parts if low <= high] or region
+
+
+def _simplified(region: Regions, step: float, own: float | None) -> Regions:
+    """Bridge gaps too narrow to mention, then the narrowest ones until few regions are left.
+
+    A gap that holds the row's own value stays open: it is what the sentence is about.
+    """
+    parts = list(region)
+
+    def gaps() -> list[tuple[float, int]]:
+        return sorted(
+            (after[0] - before[1], k)
+            for k, (before, after) in enumerate(pairwise(parts))
+            if own is None or not before[1] < own < after[0]
+        )
+
+    while (found := gaps()) and (found[0][0] < step or len(parts) > MAX_REGIONS):
+        k = found[0][1]
+        parts[k : k + 2] = [(parts[k][0], parts[k + 1][1])]
+    return parts
 
 
 def _region_text(voice: ColumnVoice, low: float, high: float, own: float | None) -> str:
     """Say a region; with so many digits that a value outside of it also looks outside."""
     step = voice.step
-    if high > low:
-        step = min(step, (high - low) / 5)
-    if own is not None and not low <= own <= high and not voice.whole:
-        step = min(step, max(low - own, own - high) / 2)
+    if high - low < step / 5:  # a peak: its middle says it all
+        low = high = (low + high) / 2
+    step = min(step, max(high - low, step) / 5)
+    if own is not None and not low <= own <= high:
+        step = min(step, max(low - own, own - high))
     if voice.whole:
         low, high = _whole_ends(low, high)
     first, last = voice.say(low, step), voice.say(high, step)

@@ -62,21 +62,23 @@ def join(items: list[str], word: str) -> str:
 
 
 def decimals_for(step: float) -> int:
-    """Return the number of decimals that shows differences of ``step``."""
+    """Return the number of decimals that shows differences of ``step``; negative for round tens."""
     if not step > 0 or not math.isfinite(step):
         return 0
-    return max(0, -math.floor(math.log10(step) + 1e-9))
+    return -math.floor(math.log10(step) + 1e-9)
 
 
 def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
     """Write a number with at most ``decimals`` decimals, without trailing zeros.
 
+    Negative ``decimals`` round to tens, hundreds, …
+
     Examples
     --------
     >>> number(0.1 + 0.2, 4), number(1234567.0, 0), number(2021.0, 1), number(-0.0004, 2)
     ('0.3', '1,234,567', '2021', '0')
-    >>> number(1.5e-9, 10), number(3.2e17, 0)
-    ('1.5e-9', '3.2e17')
+    >>> number(27_731.0, -2), number(1.5e-9, 10), number(3.2e17, 0)
+    ('27,700', '1.5e-9', '3.2e17')
     """
     if decimals > 7 or abs(x) >= 1e15:
         digits = 4 if decimals <= 7 else max(2, min(12, decimals + _magnitude(x) + 1))
@@ -166,6 +168,8 @@ class ColumnVoice:
         if isinstance(value, dt.datetime | dt.timedelta | dt.time):
             return _say_time(value, (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY))
         if isinstance(value, int) and not isinstance(value, bool):
+            if step is not None and step >= 10:
+                return number(float(value), decimals_for(step), rounding)
             return f"{value:,}" if abs(value) >= 10_000 else str(value)
         return value.isoformat() if isinstance(value, dt.date) else self.category(value)
 
@@ -175,7 +179,7 @@ class ColumnVoice:
             return self.say(x)
         exact = Decimal(f"{float(x + self.column.origin):.12g}")
         wanted = max(0, -int(exact.as_tuple().exponent))
-        return number(float(exact), min(wanted, decimals_for(self.step) + 2))
+        return number(float(exact), min(wanted, max(0, decimals_for(self.step) + 2)))
 
     def with_unit(self, text: str) -> str:
         """Add the unit to a number."""

@@ -10,7 +10,7 @@ import numpy as np
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.typical import typical_region
 from admercs.detector.model import Model
-from admercs.explanation.conditions import make_condition
+from admercs.explanation.conditions import make_condition, threshold_step
 from admercs.explanation.ranges import Paths
 from admercs.explanation.reasons import Condition, Typical
 from admercs.explanation.sentences import Noun, own_clause
@@ -58,6 +58,16 @@ class Voice:
     def scorer(self, leaf: int) -> int:
         """Return the node whose rows judge a row of the leaf."""
         return int(self.model.forest.scorer[leaf])
+
+    def guilt(self, leaf: int) -> float:
+        """Return how anomalous the rows of a context are on average, from 0 to 1.
+
+        A context's score λ is a product over its rows, so the same score means more in a larger
+        context; their geometric mean tells how many of them are anomalous.
+        """
+        model = self.model
+        mean = math.exp(float(model.log_lambda[leaf]) / max(1, int(model.forest.n[leaf])))
+        return 1.0 - (1.0 - mean) / model.settings.gamma_lambda
 
     def conditions(self, node: int, values: np.ndarray | None = None) -> tuple[Condition, ...]:
         """Return the conditions on the path to a node, so worded that they hold for a row.
@@ -112,7 +122,7 @@ class Voice:
             return own_clause(self.noun, column.name, value, named=typical.kind == "missing")
         slot = self.slot(node)
         count = own_count(self.model.likelihoods, attribute, slot, own)
-        total = int(self.model.likelihoods.n[slot])
+        total = int(self.model.likelihoods.n[slot] - self.model.likelihoods.n_missing[slot])
         note = f" ({count or 'none'} of {total:,})"
         return own_clause(self.noun, column.name, value, named=True, note=note)
 
@@ -138,13 +148,21 @@ class Voice:
         return tuple(condition for condition in made if condition is not None)
 
     def _needs_own_words(self, node: int, values: np.ndarray) -> bool:
-        """Tell whether a row has a value on the path that the training table did not have."""
-        for attribute in self.paths.ranges(node):
+        """Tell whether words that fit the training table might not hold for a row.
+
+        It has a value that no training row had, or one that rounding a threshold might cross.
+        """
+        for attribute, allowed in self.paths.ranges(node).items():
             own, column = float(values[attribute]), self.model.schema.used[attribute]
             if math.isnan(own) or (column.distinct and own not in column.distinct):
                 return True
-            if column.role == "nominal" and own > len(column.categories):
-                return True
+            if column.role == "nominal":
+                if own > len(column.categories):
+                    return True
+            elif not column.distinct:
+                step = threshold_step(self.column(attribute), allowed)
+                if own - allowed.low < step or allowed.high - own < step:
+                    return True
         return False
 
     def _step(self, attribute: int) -> float:
