@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.explanation.reasons import Value
+from admercs.explanation.plain import Value
 from admercs.explanation.values import ColumnVoice
 
 if TYPE_CHECKING:

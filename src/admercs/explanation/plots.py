@@ -30,6 +30,7 @@ __all__ = ["plot_cells", "plot_context", "plot_reason", "plot_row"]
 _DARK, _MIDDLE, _LIGHT, _PALE = "#1b3a57", "#7a8a99", "#c3ccd4", "#e4e9ee"
 _ACCENT = "#c2410c"
 MAX_BARS = 12
+MAX_POINTS = 20_000
 
 
 def _pyplot() -> Any:
@@ -150,7 +151,9 @@ def plot_context(
         inside &= allowed.contains_all(values[tested], nominal=nominal)
     x, y = chosen[0], chosen[-1]
     points = [axis_values(voice.column(m), values[m], jitter=k) for k, m in enumerate((x, y))]
-    others, members = ([part[rows] for part in points] for rows in (~inside, inside))
+    # Beyond some thousands, more points only make a larger file.
+    few = np.flatnonzero(~inside)[:: 1 + int((~inside).sum()) // MAX_POINTS]
+    others, members = ([part[rows] for part in points] for rows in (few, np.flatnonzero(inside)))
     ax.scatter(others[0], others[1], c=_LIGHT, s=12, linewidths=0, label="other rows")
     name = f"the context (n = {context.n:,})"
     ax.scatter(members[0], members[1], c=_DARK, s=34, marker="D", linewidths=0, label=name)
@@ -244,8 +247,11 @@ def _shares(voice: Voice, attribute: int, node: int) -> tuple[list[str], list[fl
     column = voice.model.schema.used[attribute]
     n = max(1, int(likelihoods.n[slot]))
     working = column.distinct or range(1, len(counts) + 1)
-    names = [voice.value_text(attribute, float(x)) for x in working]
+    said = voice.column(attribute)
+    names = [said.say_exactly(x) if column.distinct else said.say_code(x) for x in working]
     shares = [int(count) / n for count in counts]
+    if column.role == "nominal" and not column.n_grouped:
+        names, shares = names[: len(column.categories)], shares[: len(column.categories)]
     if column.n_missing:
         names.append("missing")
         shares.append(int(likelihoods.n_missing[slot]) / n)
@@ -259,7 +265,7 @@ def _draw_bars(
     node, root = nodes
     names, shares = _shares(voice, attribute, node)
     overall = dict(zip(*_shares(voice, attribute, root), strict=True))
-    own = reason.value_text
+    own = reason.value_text.removesuffix(f" {voice.column(attribute).unit}")
     order = sorted(range(len(names)), key=lambda k: -max(shares[k], overall[names[k]]))
     kept = sorted(set(order[:MAX_BARS]) | {k for k in order if names[k] == own})
     labels = [names[k] for k in kept]
@@ -277,7 +283,13 @@ def _draw_bars(
     at = labels.index(own)
     x = bars[at].get_x() + bars[at].get_width() / 2
     ax.plot(
-        [x], [here[at] + 0.04], marker="v", color=_ACCENT, ms=9, ls="", label=f"this row: {own}"
+        [x],
+        [here[at] + 0.04],
+        marker="v",
+        color=_ACCENT,
+        ms=9,
+        ls="",
+        label=f"this row: {reason.value_text}",
     )
     ax.set_xticks(place, labels, rotation=30 if max(map(len, labels)) > 6 else 0)
     ax.set_ylim(0, 1.08)

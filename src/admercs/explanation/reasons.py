@@ -5,38 +5,14 @@ Everything is worked out before a record is made, so that showing one never comp
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
+from admercs.explanation.plain import Value, like_bound, plain
+
 ConditionKind = Literal["interval", "values", "excluded", "missing", "recorded"]
 TypicalKind = Literal["intervals", "values", "missing", "recorded"]
-
-
-def plain(value: Any) -> Any:
-    """Return ``value`` as something JSON knows: dates as ISO text, durations in seconds.
-
-    Examples
-    --------
-    >>> plain(dt.date(2021, 3, 1)), plain(dt.timedelta(minutes=2)), plain(0.5)
-    ('2021-03-01', 120.0, 0.5)
-    """
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, dt.timedelta):
-        return value.total_seconds()
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return str(value)
 
 
 @dataclass(frozen=True)
@@ -80,6 +56,7 @@ class Condition:
         if value is None or value != value:  # noqa: PLR0124 (NaN and NaT differ from themselves)
             return self.missing or self.kind == "missing"
         if self.kind == "interval":
+            value = like_bound(value, self.high if self.low is None else self.low)
             above = self.low is None or value > self.low
             return bool(above and (self.high is None or value <= self.high))
         if self.kind == "values":

@@ -13,7 +13,8 @@ from admercs.detector.fit import QUANTILE_LEVELS
 from admercs.detector.model import Judgement, Model
 from admercs.explanation.collection import Explanations
 from admercs.explanation.contexts import similar_contexts
-from admercs.explanation.reasons import Reason, RowExplanation, Value
+from admercs.explanation.plain import Value
+from admercs.explanation.reasons import Reason, RowExplanation
 from admercs.explanation.sentences import context_sentence, pattern_sentence, subject
 from admercs.explanation.values import join
 from admercs.explanation.views import View, merged_views

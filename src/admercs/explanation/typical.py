@@ -134,11 +134,7 @@ def _values(
 
 
 def _name(voice: ColumnVoice, x: float) -> str:
-    if voice.column.role != "nominal":
-        return voice.say_exactly(x)
-    if int(x) > len(voice.column.categories):
-        return "a rare value"
-    return voice.category(voice.native(x))
+    return voice.say_code(x) if voice.column.role == "nominal" else voice.say_exactly(x)
 
 
 def _listed(voice: ColumnVoice, names: list[str], shares: list[float]) -> str:

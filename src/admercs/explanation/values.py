@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from zoneinfo import ZoneInfo
 
-from admercs.explanation.reasons import Value
+from admercs.explanation.plain import Value
 from admercs.table.columns import Column
 
 __all__ = ["ColumnVoice", "join", "name_and_unit", "number"]
@@ -159,6 +159,12 @@ class ColumnVoice:
             return f"{value:.12g}"
         text = str(value)
         return text if text.strip() else f'"{text}"'
+
+    def say_code(self, code: float) -> str:
+        """Say the category behind a code; codes past the last stand for rare values."""
+        if int(code) > len(self.column.categories):
+            return "a rare value"
+        return self.category(self.native(code))
 
     def say(self, x: float, step: float | None = None, rounding: str = ROUND_HALF_EVEN) -> str:
         """Say a numeric working value, without its unit, to the digits that ``step`` needs."""
