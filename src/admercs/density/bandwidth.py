@@ -17,8 +17,8 @@ from admercs.density.counts import ValueCounts
 from admercs.density.grids import CORE, Grids
 from admercs.density.spread import Spread
 
-N_COSINES = 1024
-"""Bins of the histogram that is transformed; a core has at least as many cells."""
+N_COSINES = 768
+"""Bins of the histogram that is transformed; a core has at least as many cells, or a multiple."""
 
 MIN_DISTINCT = 40
 """With fewer different values ISJ fails too often; some 50 values fill 40 different cells."""

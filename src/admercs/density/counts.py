@@ -16,14 +16,15 @@ from admercs.density.arrays import Floats, Ints, pointers
 from admercs.density.grids import Grids
 from admercs.density.plans import TargetPlan, restrict
 
-ONE = 1 << 16
+ONE = 1 << 8
 """The weight of one row. It is shared between the two cells around the row's value."""
 
 FAR = 1 << 50
 """Cells further out than this are one cell: there a float64 no longer tells neighbours apart."""
 
 _BUFFER = 1 << 15  # cells outside of the core that are listed before they are set aside
-_MAX_CELLS = 1 << 22  # cells counted in one go (32 MB); very many leaves take several passes
+_MAX_CELLS = 1 << 22  # cells counted in one go (16 MB); very many leaves take several passes
+_MAX_ROWS = 1 << 22  # rows counted in one go: their weights fit into 32 bits
 
 
 class ValueCounts(NamedTuple):
@@ -104,12 +105,16 @@ def count_values(
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     leaves = np.ascontiguousarray(leaves, dtype=np.int32)
+    if len(values) > _MAX_ROWS:
+        cuts = range(_MAX_ROWS, len(values), _MAX_ROWS)
+        pieces = zip(np.split(values, cuts), np.split(leaves, cuts), strict=True)
+        return merge_values([count_values(x, leaf, plan, grids) for x, leaf in pieces])
     group = grids.ptr[1:] // (_MAX_CELLS + 1)
     groups = [np.flatnonzero(group == g) for g in np.unique(group)]
+    if len(groups) == 1:
+        return _count_group(values, leaves, plan, grids)
     return concatenate_counts(
         [_count_group(values, leaves, restrict(plan, g), grids.take(g)) for g in groups]
-        if len(groups) > 1
-        else [_count_group(values, leaves, plan, grids)]
     )
 
 
@@ -126,7 +131,7 @@ def concatenate_counts(parts: Sequence[ValueCounts]) -> ValueCounts:
 def _count_group(
     values: Floats, leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
 ) -> ValueCounts:
-    dense = np.zeros(int(grids.ptr[-1]), dtype=np.int64)
+    dense = np.zeros(int(grids.ptr[-1]), dtype=np.int32)
     # A row lies in at most as many slots as its path is long.
     room = _BUFFER + 2 * int(np.diff(plan.slot_ptr).max(initial=0))
     buffer = np.empty((3, room), dtype=np.int64)
@@ -162,11 +167,13 @@ def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
     return ValueCounts(merged.ptr, merged.cell[:used].copy(), merged.weight[:used].copy())
 
 
-def _gather(dense: Ints, grids: Grids, outside: Ints) -> ValueCounts:
+def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
     occupied = np.flatnonzero(dense)
     ptr = np.searchsorted(occupied, grids.ptr)
-    core = ValueCounts(ptr, occupied - np.repeat(grids.ptr[:-1], np.diff(ptr)), dense[occupied])
+    core = ValueCounts(
+        ptr, occupied - np.repeat(grids.ptr[:-1], np.diff(ptr)), dense[occupied].astype(np.int64)
+    )
     if outside.shape[1] == 0:
         return core
     slot, cell, weight = outside[:, np.lexsort((outside[1], outside[0]))]
@@ -208,7 +215,7 @@ def _count_values(
     left: Floats,
     inverse: Floats,
     ptr: Ints,
-    dense: Ints,
+    dense: NDArray[np.int32],
     outside: Ints,
 ) -> tuple[int, int]:
     """Count rows from ``start`` on; stop early when the list of outside cells is full.
@@ -232,6 +239,10 @@ def _count_values(
             upper_weight = np.int64((u - lower) * ONE + 0.5)
             cell = np.int64(lower)
             base, size = ptr[slot], ptr[slot + 1] - ptr[slot]
+            if cell >= 0 and cell + 1 < size:
+                dense[base + cell] += ONE - upper_weight
+                dense[base + cell + 1] += upper_weight
+                continue
             for side in range(2):
                 weight = upper_weight if side else ONE - upper_weight
                 if 0 <= cell + side < size:

@@ -2,8 +2,8 @@
 
 A grid follows the bulk of the node's values and nothing else: its *central range* is what holds
 98% of a normal sample with the same inner quantiles. Cells continue on both sides without end, but
-only the *core*, twice the central range, is a dense array. An extreme value falls into a far cell
-and moves no other.
+only the *core*, the central range and half as much again, is a dense array. An extreme value falls
+into a far cell and moves no other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from admercs.density.arrays import Floats, Ints, pointers
 
-CORE = 2
+CORE = 1.5
 """The core is so many central ranges wide."""
 
 _TAIL = 0.01  # the central range leaves out this share of the rows on each side ...
@@ -92,7 +92,7 @@ def place_grids(
     >>> counts = np.array([[0, 25, 25, 25, 25]])
     >>> grids = place_grids(counts, np.array([1.0, 2.0, 3.0]), (0.0, 4.0))
     >>> round(float(grids.central[0]), 3), int(grids.size[0])
-    (6.898, 2048)
+    (6.898, 1536)
     """
     present = counts[:, 1:]
     lower, upper = _code_bounds(edges, limits, shift)
@@ -117,7 +117,7 @@ def lay_grids(centre: Floats, central: Floats, n: Ints) -> Grids:
     """
     bits = np.ceil(np.log2(np.maximum(8 * n, 1))).astype(np.int64)
     cells = np.int64(1) << np.clip(bits, 9, 12)
-    return Grids(centre - central * (CORE / 2), central / cells, pointers(CORE * cells))
+    return Grids(centre - central * (CORE / 2), central / cells, pointers(cells * 3 // 2))
 
 
 def tail_share(n: Ints | Floats) -> Floats:

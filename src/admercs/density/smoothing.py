@@ -17,6 +17,13 @@ _BAR_STEP = 0.35  # how much (in log density) the bar is raised at a time where 
 
 
 @kernel
+def _write(cell: np.int64 | int, mass: float, joined: Ints, rows: Floats, used: int) -> int:
+    joined[used] = cell
+    rows[used] = mass
+    return used + 1 if mass > 0 else used
+
+
+@kernel
 def join_cells(
     ptr: Ints, cell: Ints, weight: Ints, shift: Ints, out_ptr: Ints, joined: Ints, rows: Floats
 ) -> int:
@@ -27,33 +34,24 @@ def join_cells(
     """
     used = 0
     for slot in range(len(ptr) - 1):
-        start = used
         far = 0.0
-        factor = 1 << shift[slot]
+        here, mass_here, mass_next = np.int64(-FAR), 0.0, 0.0  # cells `here` and `here + 1`
+        factor = 1.0 / (ONE << shift[slot])
         for p in range(ptr[slot], ptr[slot + 1]):
-            mass = weight[p] / ONE
-            if abs(cell[p]) >= FAR:
-                far += mass
-                continue
             lower = cell[p] >> shift[slot]
-            fraction = (cell[p] - lower * factor) / factor
-            for side in range(2):
-                part = mass * fraction if side else mass * (1 - fraction)
-                if part == 0:
-                    continue
-                # Cells ascend, so a joined cell is one of the last two written, or new.
-                if used > start and joined[used - 1] == lower + side:
-                    rows[used - 1] += part
-                elif used > start + 1 and joined[used - 2] == lower + side:
-                    rows[used - 2] += part
-                else:
-                    joined[used] = lower + side
-                    rows[used] = part
-                    used += 1
-        if far > 0:
-            joined[used] = FAR
-            rows[used] = far
-            used += 1
+            while lower > here and (mass_here > 0 or mass_next > 0):
+                used = _write(here, mass_here, joined, rows, used)
+                here, mass_here, mass_next = here + 1, mass_next, 0.0
+            here = lower
+            if abs(cell[p]) >= FAR:
+                far += weight[p] / ONE
+                continue
+            upper = (cell[p] - (lower << shift[slot])) * weight[p]
+            mass_here += ((weight[p] << shift[slot]) - upper) * factor
+            mass_next += upper * factor
+        used = _write(here, mass_here, joined, rows, used)
+        used = _write(here + 1, mass_next, joined, rows, used)
+        used = _write(FAR, far, joined, rows, used)
         out_ptr[slot + 1] = used
     return used
 

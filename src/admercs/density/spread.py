@@ -9,7 +9,7 @@ import numpy as np
 from admercs._compile import kernel
 from admercs.density.arrays import Floats, Ints
 from admercs.density.counts import ONE, ValueCounts
-from admercs.density.grids import Grids, lay_grids, tail_share, widen
+from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
 
 
 class Spread(NamedTuple):
@@ -59,7 +59,7 @@ def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
     tuple of Grids and array
         The new grids, and the slots they are for (often none).
     """
-    cells = grids.size / 2
+    cells = grids.size / CORE
     share = tail_share(spread.n)
     central, middle = widen(spread.low, spread.high, share, share)
     wrong = (spread.n > 1) & ((central < cells / 8) | (central > 2 * cells))

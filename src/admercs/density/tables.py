@@ -99,7 +99,7 @@ def tabulate(counts: ValueCounts, grids: Grids, n: Floats, bandwidth: Floats) ->
     block, begin, end = runs[:n_runs].T
     size = end - begin
     slots = np.repeat(np.arange(len(n)), np.diff(segment_ptr))
-    step: Floats = layout.spacing * width
+    step = layout.spacing.astype(np.float64) * width
     first = layout.origin[block] + begin - layout.at[block]
     table_ptr = pointers(size)
     kept = np.arange(table_ptr[-1]) + np.repeat(begin - table_ptr[:-1], size)
