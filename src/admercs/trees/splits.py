@@ -47,14 +47,19 @@ def scan_codes(  # type: ignore[no-untyped-def]
         left[s] = 0
         right[s] = totals[s]
     best, best_bin, candidates = NOTHING, -1, 0
+    fresh = False
     for code in range(0, high + 1):
         if code > 0 or missing_left:
             cell = base + code * width
             for s in range(width):
-                left[s] += hist[cell + s]
-                right[s] -= hist[cell + s]
-        if code < low or (code - low) % stride != 0 or (code == 0 and not missing_left):
+                amount = hist[cell + s]
+                left[s] += amount
+                right[s] -= amount
+                fresh |= amount != 0
+        # A code without rows moves nothing: the same split as before.
+        if not fresh or code < low or (code - low) % stride != 0:
             continue
+        fresh = False
         n_left, pure_left = side(left, criterion, table)
         if n_left < min_leaf:
             continue

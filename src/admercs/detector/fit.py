@@ -1,0 +1,157 @@
+"""Fitting a model: encode, grow, estimate densities, judge, iterate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.fitting import fit_likelihoods
+from admercs.density.lookup import judge_column
+from admercs.detector.judge import Judge, run_blocks
+from admercs.detector.model import Model, Settings
+from admercs.evidence.feedback import iterate
+from admercs.table.bins import encode_table, find_binning
+from admercs.table.schema import Prepared, Schema
+from admercs.trees.growth import TreeSettings, grow_forest
+
+# Levels at which the training evidence is remembered: fine where percentiles matter.
+QUANTILE_LEVELS = np.unique(
+    np.concatenate([np.linspace(0, 0.99, 100), 1 - np.geomspace(0.01, 1e-6, 200), [1.0]])
+)
+# Members are remembered for contexts with at least this score, and no more than so many of each.
+MEMBER_SCORE = 0.01
+MAX_MEMBERS = 1000
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """All that fitting needs to know."""
+
+    trees: TreeSettings
+    judging: Settings
+    n_iter: int
+    tol: float
+    centred: bool
+    max_bins: int | str
+    n_jobs: int
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model and what is known of its training rows."""
+
+    model: Model
+    evidence: NDArray[np.float64]
+    n_iter: int
+
+
+def fit_model(
+    table: Prepared, schema: Schema, settings: FitSettings, progress: Progress | None = None
+) -> Fitted:
+    """Fit a model to a table in memory."""
+
+    def tell(phase: str) -> Callable[[int, int], None]:
+        def report(done: int, total: int) -> None:
+            if progress is not None:
+                progress(phase, done, total)
+
+        return report
+
+    n_jobs = settings.n_jobs
+    binning = find_binning(table, schema, settings.max_bins, n_jobs)
+    codes = encode_table(table, schema, binning, n_jobs, tell("encoding"))
+    forest, leaves = grow_forest(
+        codes, binning.edges, binning.n_codes, schema.used, table.column, settings.trees, n_jobs,
+        tell("trees"),
+    )  # fmt: skip
+    likelihoods = fit_likelihoods(
+        forest, codes, leaves, table.column, binning.edges, schema.used, settings.judging.rho,
+        n_jobs, tell("densities"),
+    )  # fmt: skip
+    del codes
+    model = Model(
+        schema=schema,
+        forest=forest,
+        likelihoods=likelihoods,
+        log_lambda=np.full(len(forest.feature), -np.inf),
+        settings=settings.judging,
+        n_rows=table.n_rows,
+        evidence_quantiles=np.zeros(0),
+        members={},
+    )
+    return _let_contexts_speak(model, table, leaves, settings, tell)
+
+
+def _let_contexts_speak(
+    model: Model,
+    table: Prepared,
+    leaves: NDArray[np.int32],
+    settings: FitSettings,
+    tell: Callable[[str], Callable[[int, int], None]],
+) -> Fitted:
+    """Find the anomalous contexts and complete the model with them."""
+    base = np.empty(table.n_rows)
+    judge = Judge(model)
+
+    def work(start: int, stop: int) -> None:
+        base[start:stop] = judge.cells(table.block(start, stop)).sum(axis=1)
+
+    run_blocks(work, table.n_rows, settings.n_jobs, tell("judging"))
+
+    def leaf_likelihood(node: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        tree = model.forest.tree_of(node)
+        out = np.empty(len(rows))
+        nodes = np.full(len(rows), model.forest.scorer[node], np.int32)
+        judge_column(model.likelihoods, tree, nodes, table.column(tree)[rows], out)
+        return out
+
+    feedback = iterate(
+        base, leaves, model.forest, leaf_likelihood,
+        gamma_delta=settings.judging.gamma_delta, gamma_lambda=settings.judging.gamma_lambda,
+        centred=settings.centred, n_iter=settings.n_iter, tol=settings.tol,
+        progress=tell("iterating"),
+    )  # fmt: skip
+    model = replace(model, log_lambda=feedback.log_lambda)
+    evidence = _final_evidence(model, table, leaves, base)
+    model = replace(
+        model,
+        evidence_quantiles=np.quantile(evidence, QUANTILE_LEVELS),
+        members=_members(model, leaves),
+    )
+    return Fitted(model, evidence, feedback.n_iter)
+
+
+def _final_evidence(
+    model: Model, table: Prepared, leaves: NDArray[np.int32], base: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Judge the rows of anomalous contexts again, so that all scores are those of the finished model.
+
+    The iteration adds a context's part to a row's sum; judging sums the cells in their order. The last bit
+    may differ, and scoring the training table must give the training scores.
+    """
+    suspicious = model.log_lambda > -np.inf
+    touched = np.zeros(table.n_rows, np.bool_)
+    for tree in range(model.forest.n_trees):
+        start, stop = model.forest.root[tree], model.forest.root[tree + 1]
+        if suspicious[start:stop].any():
+            touched |= suspicious[leaves[tree]]
+    evidence = base.copy()
+    judge = Judge(model)
+    rows = np.flatnonzero(touched)
+    for chunk in np.array_split(rows, max(1, len(rows) // 4096)):
+        if len(chunk):
+            evidence[chunk] = judge.cells(table.rows(chunk)).sum(axis=1)
+    return evidence
+
+
+def _members(model: Model, leaves: NDArray[np.int32]) -> dict[int, NDArray[np.int64]]:
+    """Return the training rows of the anomalous contexts."""
+    return {
+        int(node): np.flatnonzero(leaves[model.forest.tree_of(node)] == node)[:MAX_MEMBERS]
+        for node in np.flatnonzero(model.log_lambda >= np.log(MEMBER_SCORE))
+    }

@@ -1,0 +1,112 @@
+"""Judging rows with a fitted model, a block at a time.
+
+A block is small enough to stay in the processor's cache through its three steps: walk the trees, look the
+likelihoods up, weigh them. Every row is computed on its own, so results do not depend on how a table is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.lookup import judge_column
+from admercs.detector.model import Judgement, Model
+from admercs.evidence.noisy_or import log_complement, weigh_cells, weigh_views
+from admercs.table.schema import Prepared
+from admercs.trees.walk import find_leaves
+
+BLOCK = 4096
+
+Progress = Callable[[int, int], None]
+
+
+class Judge:
+    """A model made ready for judging rows."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        forest = model.forest
+        self._log_not_lambda = log_complement(model.log_lambda)
+        roots = np.repeat(forest.root[:-1], np.diff(forest.root))
+        # A leaf scored by its root sees the whole table already; so does every leaf when
+        # marginal views are switched off.
+        self._is_marginal = (forest.scorer == roots) | (not model.settings.marginal_views)
+
+    @cached_property
+    def _position(self) -> NDArray[np.int64]:
+        return np.array([column.position for column in self.model.schema.used], np.int64)
+
+    def look(
+        self, block: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return each row's leaves, and its log ω there and in the whole table."""
+        forest, likelihoods = self.model.forest, self.model.likelihoods
+        leaf = np.empty(block.shape, np.int32)
+        find_leaves(forest, block, leaf)
+        log_omega, log_omega_root = np.empty(block.shape), np.zeros(block.shape)
+        for m in range(len(block)):
+            judge_column(likelihoods, m, forest.scorer[leaf[m]], block[m], log_omega[m])
+            if self.model.settings.marginal_views:
+                root = np.full(block.shape[1], forest.root[m], np.int32)
+                judge_column(likelihoods, m, root, block[m], log_omega_root[m])
+        return leaf, log_omega, log_omega_root
+
+    def judge(self, block: NDArray[np.float64]) -> Judgement:
+        """Return all there is to say about the rows of a block (attributes x rows)."""
+        leaf, log_omega, log_omega_root = self.look(block)
+        pattern, context, marginal = (np.empty(block.shape) for _ in range(3))
+        weigh_views(
+            leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
+            self.model.settings.gamma_delta, pattern, context, marginal,
+        )  # fmt: skip
+        return Judgement(leaf, log_omega, log_omega_root, pattern, context, marginal)
+
+    def cells(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the evidence per row and column of the table; unused columns have none."""
+        leaf, log_omega, log_omega_root = self.look(block)
+        cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
+        weigh_cells(
+            leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
+            self.model.settings.gamma_delta, self._position, cells,
+        )  # fmt: skip
+        return cells
+
+
+def judge_cells(model: Model, table: Prepared, n_jobs: int = 1) -> NDArray[np.float64]:
+    """Return the evidence per row and column of a table."""
+    judge = Judge(model)
+    out = np.empty((table.n_rows, len(model.schema.columns)))
+
+    def work(start: int, stop: int) -> None:
+        out[start:stop] = judge.cells(table.block(start, stop))
+
+    run_blocks(work, table.n_rows, n_jobs)
+    return out
+
+
+def judge_evidence(model: Model, table: Prepared, n_jobs: int = 1) -> NDArray[np.float64]:
+    """Return the evidence against each row: the sum of its cells, to the last bit."""
+    judge = Judge(model)
+    out = np.empty(table.n_rows)
+
+    def work(start: int, stop: int) -> None:
+        out[start:stop] = judge.cells(table.block(start, stop)).sum(axis=1)
+
+    run_blocks(work, table.n_rows, n_jobs)
+    return out
+
+
+def run_blocks(
+    work: Callable[[int, int], None], n_rows: int, n_jobs: int, progress: Progress | None = None
+) -> None:
+    """Call ``work(start, stop)`` for all blocks of rows, in threads."""
+    starts = range(0, n_rows, BLOCK)
+    with ThreadPoolExecutor(max(1, n_jobs)) as pool:
+        tasks = pool.map(lambda start: work(start, min(start + BLOCK, n_rows)), starts)
+        for done, _ in enumerate(tasks, start=1):
+            if progress is not None:
+                progress(done, len(starts))

@@ -1,0 +1,78 @@
+"""Checks that a model read from a file is whole, so that compiled code never leaves its arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.likelihoods import Likelihoods
+from admercs.detector.model import Model
+from admercs.trees.forest import Forest
+
+
+def check_model(model: Model) -> None:
+    """Raise ValueError if the parts of a model do not fit together."""
+    check_forest(model.forest, len(model.schema.used))
+    check_likelihoods(model.likelihoods, model.forest)
+    _require(len(model.log_lambda) == len(model.forest.feature), "log_lambda")
+
+
+def check_forest(forest: Forest, n_columns: int) -> None:
+    """Check that the trees are trees."""
+    n_nodes = len(forest.feature)
+    for name in ("threshold", "bin", "subset", "missing_left", "left", "right", "parent", "n"):
+        _require(len(getattr(forest, name)) == n_nodes, f"forest/{name}")
+    _require(len(forest.impurity) == n_nodes and len(forest.scorer) == n_nodes, "forest/scorer")
+    _require(forest.n_trees == n_columns, "forest/root")
+    _check_pointers(forest.root, n_nodes, "forest/root")
+    _require(bool(np.all(np.diff(forest.root) > 0)), "forest/root")
+    _require(_within(forest.feature, -1, n_columns), "forest/feature")
+    inner = forest.feature >= 0
+    nodes = np.arange(n_nodes)
+    for name in ("left", "right"):
+        child = getattr(forest, name)
+        # Children come after their parent, so walking down always ends.
+        _require(_within(child[inner], 0, n_nodes), f"forest/{name}")
+        _require(bool(np.all(child[inner] > nodes[inner])), f"forest/{name}")
+    _require(_within(forest.parent, -1, n_nodes), "forest/parent")
+    _require(bool(np.all(forest.parent < nodes)), "forest/parent")
+    _require(_within(forest.scorer, 0, n_nodes), "forest/scorer")
+    _require(_within(forest.subset, -1, len(forest.subsets)), "forest/subset")
+    _require(forest.subsets.ndim == 2 and forest.subsets.shape[1] == 4, "forest/subsets")
+
+
+def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
+    """Check that all pointers of the density tables stay inside them."""
+    n_slots = len(likelihoods.n)
+    _require(len(likelihoods.kind) == forest.n_trees, "likelihoods/kind")
+    _require(len(likelihoods.slot) == len(forest.feature), "likelihoods/slot")
+    _require(_within(likelihoods.slot, -1, n_slots), "likelihoods/slot")
+    scored = np.concatenate([forest.scorer[forest.feature < 0], forest.root[:-1]])
+    _require(bool(np.all(likelihoods.slot[scored] >= 0)), "likelihoods/slot")
+    for name in ("n_missing", "log_present", "log_missing", "log_floor", "log_tau", "step"):
+        _require(len(getattr(likelihoods, name)) == n_slots, f"likelihoods/{name}")
+    _require(len(likelihoods.segment_ptr) == n_slots + 1, "likelihoods/segment_ptr")
+    _check_pointers(likelihoods.segment_ptr, len(likelihoods.segment_start), "segment_ptr")
+    _require(
+        len(likelihoods.table_ptr) == len(likelihoods.segment_start) + 1, "likelihoods/table_ptr"
+    )
+    _check_pointers(likelihoods.table_ptr, len(likelihoods.table), "table_ptr")
+    _require(len(likelihoods.value_ptr) == n_slots + 1, "likelihoods/value_ptr")
+    _check_pointers(likelihoods.value_ptr, len(likelihoods.log_value), "value_ptr")
+    _require(len(likelihoods.count) == len(likelihoods.log_value), "likelihoods/count")
+    _require(len(likelihoods.distinct_ptr) == forest.n_trees + 1, "likelihoods/distinct_ptr")
+    _check_pointers(likelihoods.distinct_ptr, len(likelihoods.distinct), "distinct_ptr")
+
+
+def _check_pointers(pointers: NDArray, end: int, name: str) -> None:
+    inside = len(pointers) > 0 and pointers[0] == 0 and pointers[-1] == end
+    _require(bool(inside and np.all(np.diff(pointers) >= 0)), name)
+
+
+def _within(numbers: NDArray, low: int, end: int) -> bool:
+    return len(numbers) == 0 or (int(numbers.min()) >= low and int(numbers.max()) < end)
+
+
+def _require(holds: bool, part: str) -> None:
+    if not holds:
+        raise ValueError(f"its part {part!r} does not fit the rest")
