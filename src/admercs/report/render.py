@@ -1,6 +1,6 @@
 """The dict behind a report, drawn as one HTML file that needs nothing else.
 
-Rendering never computes: the page's script only lays out numbers and sentences it finds in the data.
+Rendering never computes: the page's script only lays out numbers and sentences that are there.
 """
 
 from __future__ import annotations

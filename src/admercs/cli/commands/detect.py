@@ -1,0 +1,71 @@
+"""``admercs detect``: learn from a table and list its anomalies."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from admercs.cli.console import note
+from admercs.cli.errors import UsageError
+from admercs.cli.progress import Progress
+from admercs.cli.scoring import blamed, without
+from admercs.cli.sinks import writing
+from admercs.cli.tables import Table, open_table
+from admercs.cli.work import jobs_of, look, open_outputs, reading_of, roles_of, show
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    started = time.monotonic()
+    if options.threshold is not None and options.contamination != "auto":
+        raise UsageError("--contamination and --threshold exclude each other.")
+    quiet = options.quiet or options.json
+    with (
+        open_outputs(options.out, report=options.report, model=options.model) as outputs,
+        open_table(options.table, reading_of(options), roles_of(options)) as table,
+        Progress(quiet) as progress,
+    ):
+        sample, total = table.read(
+            options.fit_rows, options.seed, lambda rows: progress("reading", rows, 0)
+        )
+        if total > len(sample):
+            note(f"learning from {len(sample):,} of {total:,} rows; all are scored", options.quiet)
+        model = fit(options, table, sample, progress)
+        whole = slices(sample, table.stretch) if total == len(sample) else table.batches()
+        findings = look(options, model, table, whole, total, outputs, progress, started)
+        if "model" in outputs.files:
+            path, temporary = outputs.files["model"]
+            with writing(path):
+                model.save(temporary)
+            findings.written["model"] = path
+    show(options, findings)
+
+
+def slices(table: pa.Table, size: int) -> Iterator[pa.Table]:
+    """Cut a table in memory into stretches."""
+    for start in range(0, len(table), size):
+        yield table.slice(start, size)
+
+
+def fit(options: argparse.Namespace, table: Table, sample: pa.Table, progress: Progress) -> Any:
+    """Fit the detector."""
+    from admercs import ADMERCS
+
+    contamination: Any = options.contamination
+    if options.threshold is not None:
+        contamination = {"score": options.threshold}
+    detector = ADMERCS(
+        nominal=table.nominal or "auto",
+        contamination=contamination,
+        n_jobs=jobs_of(options),
+        verbose=progress,
+    )
+    with blamed(table.name):
+        return detector.fit(without(sample, table.id))

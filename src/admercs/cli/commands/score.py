@@ -1,0 +1,38 @@
+"""``admercs score``: judge new rows with a model from a file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from admercs.cli.console import note
+from admercs.cli.progress import Progress
+from admercs.cli.tables import open_table
+from admercs.cli.work import (
+    load_model,
+    look,
+    match_columns,
+    open_outputs,
+    reading_of,
+    roles_of,
+    show,
+)
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command; no more than a stretch of the table is in memory at a time."""
+    started = time.monotonic()
+    model = load_model(options.model)
+    with (
+        open_outputs(options.out, report=options.report) as outputs,
+        open_table(options.table, reading_of(options), roles_of(options)) as table,
+        Progress(options.quiet or options.json) as progress,
+    ):
+        besides = match_columns(model, options.model, table)
+        if besides:
+            note(f"not in the model and left out: {', '.join(besides[:12])}", options.quiet)
+        batches = table.batches()
+        findings = look(options, model, table, batches, 0, outputs, progress, started)
+    show(options, findings)

@@ -1,0 +1,146 @@
+"""What the terminal shows: plain text, with a little colour where there is a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+__all__ = ["Style", "columns_text", "contexts_text", "note", "row_lines", "seconds_text"]
+
+
+class Style:
+    """Colours for a stream, or none if it is not a terminal or the user does not want any."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        stream = sys.stdout if stream is None else stream
+        plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+        self.on = stream.isatty() and not plain
+        # A file has no width: lines in it are only broken where a person would read them.
+        self.width = min(110, shutil.get_terminal_size((100, 24)).columns) if self.on else 100
+
+    def _wrapped(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
+
+    def bold(self, text: str) -> str:
+        """Emphasise."""
+        return self._wrapped("1", text)
+
+    def dim(self, text: str) -> str:
+        """Play down."""
+        return self._wrapped("2", text)
+
+    def accent(self, text: str) -> str:
+        """Mark what is anomalous."""
+        return self._wrapped("1;31", text)
+
+
+def clean(text: str) -> str:
+    r"""Take control characters out of text from a table: a terminal would obey them.
+
+    Examples
+    --------
+    >>> clean("a\x1b[2Jb\nc")
+    'a\\x1b[2Jb\\nc'
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+
+
+def note(text: str, quiet: bool = False) -> None:
+    """Say something worth knowing on standard error."""
+    if not quiet:
+        print(f"admercs: {clean(text)}", file=sys.stderr)
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a duration.
+
+    Examples
+    --------
+    >>> seconds_text(0.42), seconds_text(75)
+    ('0.4 s', '1 min 15 s')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def _filled(text: str, width: int, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        clean(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    ) or [first]
+
+
+def row_lines(row: Any, style: Style) -> list[str]:
+    """Return a row's explanation as lines."""
+    from admercs.explanation.text import association_text, label_text, rank_text, score_text
+
+    head = [
+        style.bold(clean(label_text(row.label))),
+        style.accent(f"score {score_text(row.score)}"),
+    ]
+    if row.evidence <= 0:
+        return ["   ".join([*head, "nothing unusual"])]
+    head.append(style.dim(rank_text(row.percentile)))
+    if row.by_association:
+        head.append(association_text(row))
+    lines = ["   ".join(head)]
+    for rank, reason in enumerate(row.reasons, 1):
+        text = f"{reason.text} ({reason.share:.0%} of the evidence)"
+        lines += _filled(text, style.width, f"  {rank}. ", "     ")
+    if row.n_rest:
+        what = "reason" if row.n_rest == 1 else "reasons"
+        share = row.rest / row.evidence
+        lines.append(style.dim(f"     and {row.n_rest} weaker {what} ({share:.0%})"))
+    return lines
+
+
+def contexts_text(contexts: Sequence[Any], style: Style, most: int = 5) -> list[str]:
+    """Return the most anomalous contexts as lines."""
+    from admercs.explanation.text import score_text
+
+    lines = []
+    for rank, context in enumerate(contexts[:most], 1):
+        text = f"{context.text} (score {score_text(context.score)})"
+        lines += _filled(text, style.width, f"  {rank}. ", "     ")
+    return lines
+
+
+def columns_text(columns: Sequence[Any], n_rows: int, style: Style) -> list[str]:
+    """Return what became of each column, a line per column; many of one kind are taken together."""
+    used: dict[str, list[str]] = {"numeric": [], "nominal": []}
+    lines = []
+    for column in columns:
+        if column.role in used:
+            used[column.role].append(column.name)
+    for role, names in used.items():
+        if names:
+            shown = ", ".join(names[:30])
+            more = f" and {len(names) - 30:,} more" if len(names) > 30 else ""
+            first = f"  {role:<10} "
+            lines += _filled(f"{shown}{more}", style.width, first, " " * len(first))
+    aside = [column for column in columns if column.role == "set aside"]
+    for column in aside[:20]:
+        first = f"  {'set aside':<10} "
+        lines += _filled(f"{column.name}: {column.reason}", style.width, first, " " * len(first))
+    if len(aside) > 20:
+        lines.append(f"             and {len(aside) - 20:,} more")
+    missing = [(c.n_missing / n_rows, c.name) for c in columns if c.n_missing and n_rows]
+    if missing:
+        worst = sorted(missing, reverse=True)[:6]
+        text = ", ".join(f"{name} {_share(share)}" for share, name in worst)
+        more = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
+        first = f"  {'missing':<10} "
+        lines += _filled(text + more, style.width, first, " " * len(first))
+    return lines
+
+
+def _share(share: float) -> str:
+    from admercs.explanation.typical import percent
+
+    return percent(share)

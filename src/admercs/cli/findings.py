@@ -1,0 +1,148 @@
+"""What was found in a table, for the terminal, for machines and for the report."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from admercs.cli.console import Style, columns_text, contexts_text, row_lines, seconds_text
+from admercs.cli.sinks import writing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from admercs import ADMERCS
+    from admercs.report import Digest
+
+__all__ = ["Findings", "write_report"]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that is said after a table was looked at.
+
+    Attributes
+    ----------
+    name : str
+        The table.
+    model : ADMERCS
+        The fitted detector.
+    digest : Digest
+        What is known of the table's rows.
+    rows : sequence of RowExplanation
+        The most anomalous rows.
+    contexts : sequence of Context
+        The anomalous contexts.
+    seconds : float
+        The time it took.
+    n_fitted : int
+        Rows learned from.
+    written : dict of str to str
+        What was written where.
+    """
+
+    name: str
+    model: ADMERCS
+    digest: Digest
+    rows: Sequence[Any]
+    contexts: Sequence[Any]
+    seconds: float
+    n_fitted: int
+    written: dict[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings for machines."""
+        digest = self.digest
+        return {
+            "table": self.name,
+            "rows": digest.n_rows,
+            "rows_learned_from": self.n_fitted,
+            "seconds": round(self.seconds, 3),
+            "columns": [
+                {
+                    "name": column.name,
+                    "role": column.role,
+                    "reason": column.reason,
+                    "missing": int(digest.missing[column.position]),
+                    "evidence": float(digest.column_evidence[column.position]),
+                }
+                for column in self.model.columns_
+            ],
+            "flagged": digest.n_flagged,
+            "flagged_by_association": digest.n_association,
+            "threshold": {
+                "score": -math.expm1(-digest.threshold),
+                "evidence": digest.threshold,
+            },
+            "anomalies": [row.to_dict() for row in self.rows],
+            "contexts": [context.to_dict() for context in self.contexts],
+            "written": self.written,
+        }
+
+    def json(self) -> str:
+        """Return the findings as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+
+    def text(self, style: Style) -> str:
+        """Return the findings for people."""
+        digest = self.digest
+        lines = [self._headline(style), *columns_text(self.model.columns_, self.n_fitted, style)]
+        lines += ["", self._verdict(style)]
+        if self.rows:
+            lines += ["", style.bold("Most anomalous")]
+            for row in self.rows:
+                lines += [*row_lines(row, style), ""]
+            lines.pop()
+        if self.contexts:
+            lines += ["", style.bold("Anomalous contexts"), *contexts_text(self.contexts, style)]
+        if self.written:
+            width = max(map(len, self.written)) + 2
+            lines += ["", *(f"{what:<{width}}{where}" for what, where in self.written.items())]
+        if digest.n_flagged > len(self.rows) and not self.written:
+            lines += [
+                "",
+                style.dim("All of them: --out scores.csv, or a page: --report found.html"),
+            ]
+        return "\n".join(lines)
+
+    def _headline(self, style: Style) -> str:
+        n_columns = len(self.model.columns_)
+        learned = ""
+        if self.n_fitted != self.digest.n_rows:
+            learned = f", learned from {self.n_fitted:,} of them"
+        return (
+            f"{style.bold(self.name)}: {self.digest.n_rows:,} rows{learned}, "
+            f"{n_columns:,} column{'s' if n_columns != 1 else ''}, {seconds_text(self.seconds)}"
+        )
+
+    def _verdict(self, style: Style) -> str:
+        from admercs.explanation.text import score_text
+
+        digest, n = self.digest, self.digest.n_flagged
+        score = score_text(-math.expm1(-digest.threshold))
+        if not n:
+            return f"No row is flagged: none has a score above {score}."
+        from admercs.explanation.typical import percent
+
+        share = percent(n / digest.n_rows)
+        association = ""
+        if digest.n_association:
+            association = f", {digest.n_association:,} of them by association"
+        flagged = style.accent(f"{n:,} row{'s' if n != 1 else ''} flagged")
+        return f"{flagged} ({share}{association}): score above {score}"
+
+
+def write_report(
+    model: ADMERCS, digest: Digest, name: str, path: str, temporary: Path, why: int, noun: str
+) -> None:
+    """Write the report page."""
+    from admercs.report import Report, summary_of, threshold_meaning
+
+    meaning = threshold_meaning(model.contamination)
+    summary = summary_of(digest, name=name, meaning=meaning, top=max(5, why), noun=noun)
+    page = Report(summary).html()
+    with writing(path):
+        temporary.write_text(page, encoding="utf-8")

@@ -1,0 +1,155 @@
+"""Writing files that are either complete or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from admercs.cli.errors import UsageError, os_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_ending", "open_sink", "whole_file", "writing"]
+
+ENDINGS = (".csv", ".parquet", ".jsonl", ".ndjson")
+
+
+def check_ending(path: str) -> None:
+    """Refuse a file of scores whose ending says nothing about its format."""
+    if path != "-" and Path(path).suffix.lower() not in ENDINGS:
+        raise UsageError(f"--out {path}: the name must end in {', '.join(ENDINGS)}, or be -.")
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[Path]:
+    """Give a temporary name to write to; it takes the place of ``path`` when all went well.
+
+    The temporary file lies in the same folder and is made at once: a place that cannot be written
+    to is found out before the work, not after it.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(21, "is a directory")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        os.close(handle)
+    except OSError as error:
+        raise os_error(error, path, "write") from error
+    temporary = Path(name)
+    try:
+        yield temporary
+        with writing(path):
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+            temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Say which file could not be written, and why."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise os_error(error, path, "write") from error
+
+
+class _CsvSink:
+    """Also used for standard output, so it only needs something to write bytes to."""
+
+    def __init__(self, where: Any) -> None:
+        self._where, self._writer = where, None
+
+    def write(self, table: pa.Table) -> None:
+        from pyarrow import csv
+
+        if self._writer is None:
+            options = csv.WriteOptions(quoting_style="needed")
+            self._writer = csv.CSVWriter(self._where, table.schema, write_options=options)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _ParquetSink:
+    def __init__(self, where: Any) -> None:
+        self._where, self._writer = where, None
+
+    def write(self, table: pa.Table) -> None:
+        import pyarrow.parquet as pq
+
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._where, table.schema, compression="zstd")
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _JsonSink:
+    def __init__(self, where: Any) -> None:
+        self._where = where
+
+    def write(self, table: pa.Table) -> None:
+        for row in table.to_pylist():
+            line = json.dumps(row, ensure_ascii=False, default=str)
+            self._where.write(line.encode("utf-8", "replace") + b"\n")
+
+    def close(self) -> None:
+        pass
+
+
+@contextmanager
+def open_sink(path: str | None) -> Iterator[Any]:
+    """Open a file of scores, its format chosen by its ending; ``-`` is CSV on standard output.
+
+    Yields something with a ``write(table)``, or None without a path.
+    """
+    if path is None:
+        yield None
+        return
+    check_ending(path)
+    if path == "-":
+        yield from _fed(_CsvSink(sys.stdout.buffer), sys.stdout.buffer, "standard output")
+        return
+    kinds = {".csv": _CsvSink, ".parquet": _ParquetSink}
+    kind = kinds.get(Path(path).suffix.lower(), _JsonSink)
+    with whole_file(path) as temporary, temporary.open("wb", buffering=1 << 20) as stream:
+        yield from _fed(kind(stream), stream, path)
+
+
+def _fed(sink: Any, stream: Any, path: str) -> Iterator[Any]:
+    class Guarded:
+        """A sink that says which file it could not write to."""
+
+        def write(self, table: pa.Table) -> None:
+            with writing(path):
+                sink.write(table)
+
+    try:
+        yield Guarded()
+    except BaseException:
+        # Closing writes a footer; with a full disk that fails again, and the first error counts.
+        with suppress(OSError):
+            sink.close()
+            stream.flush()
+        raise
+    with writing(path):
+        sink.close()
+        stream.flush()

@@ -1,0 +1,261 @@
+"""Finding out what the user means by a source: a file, a folder, a query, standard input."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from admercs.cli.csvfile import MISSING, delimiter_of, open_text, read_csv_sql, sql_text
+from admercs.cli.errors import UserError, os_error
+from admercs.cli.sqlitefile import choose_table, copy_sqlite
+
+__all__ = ["Reading", "Recognised", "recognise"]
+
+_QUERY = re.compile(r"\s*(select|with|from|values|pivot|unpivot)\b", re.IGNORECASE)
+_COMPRESSED = {".gz", ".zst", ".bz2", ".xz"}
+_FORMATS = {
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    ".arff": "arff",
+}
+_IN_FOLDERS = ("*.parquet", "*.csv", "*.csv.gz", "*.csv.zst", "*.tsv", "*.jsonl", "*.ndjson")
+# Types are found by reading a file once before it is read; only the start of a larger one.
+_WHOLE_FILE_BYTES, _SAMPLE_LINES = 256 << 20, 1_000_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the user wants sources to be read."""
+
+    table: str | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    missing: Sequence[str] = MISSING
+    header: bool = True
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A source made ready for DuckDB.
+
+    Attributes
+    ----------
+    name : str
+        What the table is called in messages and reports.
+    sql : str
+        The query that reads it.
+    files : tuple of Path
+        The files behind it, for messages.
+    delimiter : str
+        CSV: what separates its fields; else empty.
+    """
+
+    name: str
+    sql: str
+    files: tuple[Path, ...] = ()
+    delimiter: str = ""
+
+
+def recognise(source: str, reading: Reading, connection: Any, scratch: Path) -> Recognised:
+    """Find out what a source is and how to read it.
+
+    Parameters
+    ----------
+    source : str
+        A path, a pattern, a folder, an SQL query, or ``-``.
+    reading : Reading
+        The user's corrections.
+    connection : duckdb connection
+        Where databases are attached and tables are registered.
+    scratch : Path
+        A temporary folder.
+    """
+    if source == "-":
+        return _recognise_file(_spool(scratch), "standard input", reading, connection, scratch)
+    path = Path(source).expanduser()
+    if not path.exists() and _QUERY.match(source):
+        return Recognised("query", source.strip().rstrip(";"))
+    if path.is_dir():
+        return _recognise_many(_in_folder(path), str(path), reading, scratch)
+    if not path.exists() and glob.has_magic(source):
+        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+        files = [name for name in found if name.is_file()]
+        if not files:
+            raise UserError(f"no file matches {source}.")
+        return _recognise_many(files, source, reading, scratch)
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise os_error(error, source, "read") from error
+    return _recognise_file(path, path.name, reading, connection, scratch)
+
+
+def _spool(scratch: Path) -> Path:
+    """Copy standard input to a file, since tables are read more than once."""
+    if sys.stdin.isatty():
+        raise UserError("nothing is piped to standard input: give a file, or pipe one in.")
+    path = scratch / "stdin"
+    with path.open("wb") as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream, 1 << 20)
+    return path
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    for pattern in _IN_FOLDERS:
+        found = sorted(path for path in folder.rglob(pattern) if path.is_file())
+        if found:
+            return found
+    raise UserError(f"the folder {folder} holds no Parquet, CSV or JSON lines files.")
+
+
+def _format(path: Path) -> str:
+    """Tell what a file is, by its name or, failing that, by its first bytes."""
+    ending = path.suffix.lower()
+    if ending in _COMPRESSED:
+        ending = Path(path.stem).suffix.lower()
+    with path.open("rb") as stream:
+        start = stream.read(16)
+    if start.startswith(b"SQLite format 3\x00"):
+        return "sqlite"
+    if start[8:12] == b"DUCK":
+        return "duckdb"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if ending in _FORMATS:
+        return _FORMATS[ending]
+    if ending in (".db", ".duckdb", ".ddb", ".sqlite", ".sqlite3"):
+        raise UserError(f"{path} is neither a DuckDB nor an SQLite file.")
+    return _format_of_text(path)
+
+
+def _format_of_text(path: Path) -> str:
+    try:
+        with open_text(path) as stream:
+            start = stream.read(4096).lstrip()
+    except (UnicodeDecodeError, OSError):
+        return "csv"
+    if start.startswith("{"):
+        return "json"
+    return "arff" if re.match(r"[@%]", start) and "@" in start else "csv"
+
+
+def _recognise_file(
+    path: Path, name: str, reading: Reading, connection: Any, scratch: Path
+) -> Recognised:
+    if path.stat().st_size == 0:
+        raise UserError(f"{name} is empty.")
+    form = _format(path)
+    if form == "sqlite":
+        copy = scratch / "sqlite.parquet"
+        table = copy_sqlite(path, reading.table, copy)
+        return Recognised(f"{name}, {table}", _parquet_sql([copy]), (path,))
+    if form == "duckdb":
+        return _recognise_duckdb(path, name, reading, connection)
+    if reading.table is not None:
+        raise UserError(f"--table is for DuckDB and SQLite files; {name} is neither.")
+    if form == "arff":
+        from admercs.cli.arff import read_arff
+
+        connection.register("admercs_arff", read_arff(path, reading.encoding))
+        return Recognised(name, "select * from admercs_arff", (path,))
+    return _recognise_many([path], name, reading, scratch)
+
+
+def _recognise_duckdb(path: Path, name: str, reading: Reading, connection: Any) -> Recognised:
+    connection.execute(f"attach {sql_text(str(path))} as admercs_file (read_only)")
+    found = connection.execute(
+        "select table_schema, table_name from information_schema.tables "
+        "where table_catalog = 'admercs_file' order by all"
+    ).fetchall()
+    names = {table if schema == "main" else f"{schema}.{table}": (schema, table)
+             for schema, table in found}  # fmt: skip
+    chosen = choose_table(path, list(names), reading.table)
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in names[chosen])
+    return Recognised(f"{name}, {chosen}", f"select * from admercs_file.{quoted}", (path,))
+
+
+def _recognise_many(
+    paths: Sequence[Path], name: str, reading: Reading, scratch: Path
+) -> Recognised:
+    """Recognise files of one format."""
+    full = [path for path in paths if path.stat().st_size]
+    if not full:
+        raise UserError(f"all files of {name} are empty.")
+    forms = {_format(path) for path in full}
+    if len(forms) > 1 or not forms <= {"csv", "parquet", "json"}:
+        raise UserError(
+            f"{name} stands for files of several kinds ({', '.join(sorted(forms))}): "
+            "name one kind, or write a query over them."
+        )
+    form = forms.pop()
+    if form == "parquet":
+        return Recognised(name, _parquet_sql(full), tuple(paths))
+    if form == "json":
+        return Recognised(name, _json_sql(full), tuple(paths))
+    return _recognise_csv(full, name, reading, scratch)
+
+
+def _parquet_sql(paths: Sequence[Path]) -> str:
+    return f"select * from read_parquet([{', '.join(sql_text(str(path)) for path in paths)}])"
+
+
+def _json_sql(paths: Sequence[Path]) -> str:
+    files = ", ".join(sql_text(str(path)) for path in paths)
+    return f"select * from read_json([{files}], sample_size = -1, ignore_errors = false)"
+
+
+def _recognise_csv(paths: Sequence[Path], name: str, reading: Reading, scratch: Path) -> Recognised:
+    try:
+        codecs.lookup(reading.encoding)
+    except LookupError:
+        raise UserError(
+            f"there is no encoding {reading.encoding!r}. Common ones: utf-8, latin-1, utf-16."
+        ) from None
+    readable = [_readable(path, k, reading.encoding, scratch) for k, path in enumerate(paths)]
+    delimiter = reading.delimiter or _delimiter(readable[0])
+    size = sum(path.stat().st_size for path in readable)
+    sql = read_csv_sql(
+        [str(path) for path in readable],
+        delimiter,
+        missing=reading.missing,
+        header=reading.header,
+        sample=-1 if size <= _WHOLE_FILE_BYTES else _SAMPLE_LINES,
+    )
+    return Recognised(name, sql, tuple(paths), delimiter)
+
+
+def _delimiter(path: Path) -> str:
+    plain = Path(path.stem) if path.suffix in _COMPRESSED else path
+    if plain.suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    try:
+        with open_text(path) as stream:
+            return delimiter_of(stream.readline(1 << 20))
+    except (UnicodeDecodeError, OSError):
+        return ","
+
+
+def _readable(path: Path, k: int, encoding: str, scratch: Path) -> Path:
+    """Return the file itself, or a copy in UTF-8 with a compression that DuckDB can read."""
+    plain = codecs.lookup(encoding).name == "utf-8"
+    if plain and path.suffix.lower() not in (".bz2", ".xz"):
+        return path
+    copy = scratch / f"{k}-{Path(path.name).stem if not plain else path.stem}.csv"
+    try:
+        with (
+            open_text(path, encoding) as stream,
+            copy.open("w", encoding="utf-8", newline="") as out,
+        ):
+            shutil.copyfileobj(stream, out, 1 << 20)
+    except UnicodeError as error:
+        raise UserError(f"{path} is not {encoding}: {error}.") from error
+    return copy

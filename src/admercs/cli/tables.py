@@ -1,0 +1,266 @@
+"""Reading a source as Arrow tables: the whole of it, a sample, or stretch by stretch."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from admercs.cli.csvfile import diagnose
+from admercs.cli.errors import UserError
+from admercs.cli.sources import Reading, Recognised, recognise
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Roles", "Table", "open_table"]
+
+_CASTS = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR", "BIT": "VARCHAR",
+          "TIME WITH TIME ZONE": "TIME"}  # fmt: skip
+_CELLS, _FEWEST, _MOST = 4_000_000, 1_000, 200_000
+
+Told = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the user says about columns."""
+
+    numeric: Sequence[str] = ()
+    nominal: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    id: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A source that can be read more than once.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    columns : list of str
+        Its attributes and label columns, without those to be ignored.
+    id : list of str
+        The columns that label rows.
+    nominal : list of str
+        The columns to be treated as nominal.
+    """
+
+    name: str
+    columns: list[str]
+    id: list[str]
+    nominal: list[str]
+    _connection: Any
+    _sql: str
+    _origin: Recognised
+    _encoding: str
+
+    @property
+    def stretch(self) -> int:
+        """Rows that are in memory at a time."""
+        return int(min(_MOST, max(_FEWEST, _CELLS // max(1, len(self.columns)))))
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Read all rows in order, a bounded number at a time."""
+        import pyarrow as pa
+
+        with self._explained():
+            reader = self._connection.sql(self._sql).to_arrow_reader(self.stretch)
+        while True:
+            with self._explained():
+                batch = next(reader, None)
+            if batch is None:
+                return
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+
+    def read(self, limit: int, seed: int = 0, told: Told | None = None) -> tuple[pa.Table, int]:
+        """Read all rows, or an even sample of ``limit`` of them; also return how many there are.
+
+        Which rows are drawn depends on their number and the seed only.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        random = np.random.default_rng(seed)
+        kept: list[tuple[Any, pa.Table]] = []
+        total = 0
+        for batch in self.batches():
+            kept.append((random.random(len(batch)), batch))
+            total += len(batch)
+            if sum(len(part) for _, part in kept) > 2 * limit:
+                kept = [_lowest(kept, limit)]
+            if told is not None:
+                told(total)
+        if not kept:
+            raise UserError(f"{self.name} has no rows, only the columns {_listed(self.columns)}.")
+        if total > limit:
+            kept = [_lowest(kept, limit)]
+        return pa.concat_tables([part for _, part in kept]), total
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        with explained(self._origin, self._encoding):
+            yield
+
+
+def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table]:
+    """Keep the rows that drew the lowest numbers, in their order."""
+    import numpy as np
+    import pyarrow as pa
+
+    drawn = np.concatenate([part for part, _ in kept])
+    rows = pa.concat_tables([part for _, part in kept])
+    chosen = np.sort(np.argpartition(drawn, limit - 1)[:limit])
+    return drawn[chosen], rows.take(pa.array(chosen))
+
+
+@contextmanager
+def open_table(source: str, reading: Reading, roles: Roles) -> Iterator[Table]:
+    """Open a source for reading.
+
+    Parameters
+    ----------
+    source : str
+        A path, a pattern, a folder, an SQL query, or ``-`` for standard input.
+    reading : Reading
+        How files are to be read.
+    roles : Roles
+        What the user says about columns.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise UserError(
+            "reading tables needs DuckDB and pyarrow: pip install 'admercs[cli]'."
+        ) from None
+    with tempfile.TemporaryDirectory(prefix="admercs-") as folder:
+        # Nothing is fetched from the network, and what does not fit into memory goes to the
+        # temporary folder instead of the user's.
+        settings = {
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "temp_directory": folder,
+        }
+        connection = duckdb.connect(":memory:", config=settings)
+        try:
+            connection.execute("set enable_progress_bar = false")
+            recognised = recognise(source, reading, connection, Path(folder))
+            yield _table(connection, recognised, roles, reading.encoding)
+        finally:
+            connection.close()
+
+
+def _table(connection: Any, origin: Recognised, roles: Roles, encoding: str) -> Table:
+    with explained(origin, encoding):
+        relation = connection.sql(origin.sql)
+        if relation is None:
+            raise UserError("the query returns no table: it must be a select.")
+        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        relation.create_view("admercs_source")
+    numeric, nominal, ignore, label = (
+        _known(origin.name, given, list(types), flag)
+        for given, flag in (
+            (roles.numeric, "--numeric"),
+            (roles.nominal, "--nominal"),
+            (roles.ignore, "--ignore"),
+            (roles.id, "--id"),
+        )
+    )
+    columns = [name for name in types if name not in ignore]
+    _check_types(origin.name, {name: types[name] for name in columns if name not in label})
+    if set(columns) <= set(label):
+        raise UserError(f"{origin.name} has no columns left to look at.")
+    picked = [_projection(connection, origin.name, name, types[name], numeric) for name in columns]
+    sql = f"select {', '.join(picked)} from admercs_source"
+    return Table(origin.name, columns, label, nominal, connection, sql, origin, encoding)
+
+
+def _known(source: str, given: Sequence[str], columns: list[str], flag: str) -> list[str]:
+    """Resolve column names; one argument may hold several, separated by commas."""
+    names: list[str] = []
+    for text in given:
+        for name in [text] if text in columns else text.split(","):
+            stripped = name if name in columns else name.strip()
+            if stripped not in columns:
+                raise UserError(
+                    f"{flag}: {source} has no column {stripped!r}; it has {_listed(columns)}."
+                )
+            names.append(stripped)
+    return names
+
+
+def _listed(columns: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(columns) - most:,} more" if len(columns) > most else ""
+    return ", ".join(columns[:most]) + more
+
+
+def _check_types(source: str, types: dict[str, str]) -> None:
+    """Refuse columns that hold no plain values."""
+    nested = [
+        name
+        for name, kind in types.items()
+        if kind == "BLOB" or kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION"))
+    ]
+    if nested:
+        raise UserError(
+            f"{source}: {_listed(nested)} hold{'s' if len(nested) == 1 else ''} nested or binary "
+            "values, which cannot be compared. Leave out with --ignore, or unpack with a query."
+        )
+
+
+def _projection(connection: Any, source: str, name: str, kind: str, numeric: Sequence[str]) -> str:
+    quoted = '"' + name.replace('"', '""') + '"'
+    if kind == "INTERVAL":
+        return f"extract(epoch from {quoted}) as {quoted}"
+    if name in numeric and kind == "VARCHAR":
+        bad = connection.execute(
+            f"select {quoted} from admercs_source "
+            f"where {quoted} is not null and try_cast({quoted} as double) is null limit 1"
+        ).fetchone()
+        if bad is not None:
+            raise UserError(
+                f"--numeric: column {name!r} of {source} holds {bad[0]!r}, which is no number. "
+                "If it stands for a missing value, say so with --missing."
+            )
+    if name in numeric and kind in ("VARCHAR", "BOOLEAN"):
+        return f"cast({quoted} as double) as {quoted}"
+    if kind.startswith("DECIMAL"):
+        return f"cast({quoted} as double) as {quoted}"
+    if kind.startswith("ENUM"):
+        return f"cast({quoted} as varchar) as {quoted}"
+    return f"cast({quoted} as {_CASTS[kind]}) as {quoted}" if kind in _CASTS else quoted
+
+
+@contextmanager
+def explained(origin: Recognised, encoding: str) -> Iterator[None]:
+    """Turn the reader's complaints into messages for people."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error as error:
+        if origin.delimiter:
+            for path in origin.files:
+                found = diagnose(path, origin.delimiter, encoding)
+                if found is not None:
+                    raise found from error
+        raise UserError(_message(origin, str(error))) from error
+
+
+def _message(origin: Recognised, text: str) -> str:
+    """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
+    if not origin.files:
+        return f"the query cannot be run.\n{text.strip()}"
+    kept = text.partition("\nPossible")[0].partition("\n  file =")[0]
+    lines = [line.strip() for line in kept.splitlines() if line.strip()]
+    # "Invalid Input Error: CSV Error on Line: 3" → "CSV Error on Line: 3"
+    head = lines[0].split(" Error: ", 1)[-1] if lines else "unknown error"
+    return f"cannot read {origin.name}: {'. '.join([head, *lines[1:3]])}"

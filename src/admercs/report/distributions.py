@@ -1,0 +1,191 @@
+"""The numbers behind the plots: how a column's values are spread, in few and short numbers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.likelihoods import CONTINUOUS, Likelihoods
+from admercs.detector.model import Model
+from admercs.explanation.values import ColumnVoice
+from admercs.table.columns import Column
+
+__all__ = ["AXES", "Distributions", "axis_value", "significant"]
+
+# What the numbers of a column's axis are; "time": milliseconds since 1970, the rest in seconds.
+AXES = {"date": "time", "datetime": "time", "time": "clock", "duration": "duration"}
+
+POINTS = 80  # of a curve: enough for a plot 400 pixels wide
+NEGLIGIBLE = 0.004  # of a curve's height: less than half a pixel
+MOST_SHARES = 8  # values of a context that are told; its plot shows fewer
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def significant(number: float, digits: int = 4) -> float:
+    """Round to some significant digits, for data that is only looked at.
+
+    Examples
+    --------
+    >>> significant(0.123456), significant(1234567.0)
+    (0.1235, 1235000.0)
+    """
+    return float(f"{number:.{digits}g}") if math.isfinite(number) else 0.0
+
+
+def axis_value(value: Any) -> float | None:
+    """Return where a number, date, time or duration lies on its axis.
+
+    Examples
+    --------
+    >>> import datetime as dt
+    >>> axis_value(dt.date(1970, 1, 2)), axis_value(dt.time(0, 1)), axis_value(None)
+    (86400000.0, 60.0, None)
+    """
+    if isinstance(value, dt.datetime):
+        return (value.replace(tzinfo=None) - _EPOCH).total_seconds() * 1000
+    if isinstance(value, dt.date):
+        return float((value - _EPOCH.date()).days * 86_400_000)
+    if isinstance(value, dt.time):
+        return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    if isinstance(value, bool | int | float) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def _axis_scale(column: Column) -> float:
+    """Return how much of the axis one step of the working value is."""
+    if column.display not in AXES:
+        return 1.0
+    seconds = 86_400.0 if column.unit == "D" else 1 / _PER_SECOND.get(column.unit, 1)
+    return seconds * (1000 if AXES[column.display] == "time" else 1)
+
+
+class Distributions:
+    """Collects the distributions that the plots of a report need, each of them once.
+
+    Parameters
+    ----------
+    model : Model
+        The fitted model.
+
+    Attributes
+    ----------
+    listed : list of dict
+        The distributions asked for so far. ``kind`` "curve": ``start``, ``step`` and heights ``y``
+        in percent of the largest; ``kind`` "bars": ``shares``, pairs of a value's number and its
+        share, most frequent first. Both: ``n`` rows and the share ``missing`` of them.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._place: dict[int, int] = {}
+        self.listed: list[dict[str, Any]] = []
+
+    def of_node(self, attribute: int, node: int) -> int | None:
+        """Return the number of the distribution of an attribute in a scoring node."""
+        slot = int(self._model.likelihoods.slot[node])
+        if slot < 0:
+            return None
+        if slot not in self._place:
+            self._place[slot] = len(self.listed)
+            described = self._describe(attribute, slot)
+            if self._model.forest.parent[node] < 0:
+                described["whole"] = True
+            self.listed.append(described)
+        return self._place[slot]
+
+    def of_column(self, attribute: int, voice: ColumnVoice) -> dict[str, Any]:
+        """Return the distribution of an attribute in the whole table, with its values' names."""
+        slot = int(self._model.likelihoods.slot[self._model.forest.root[attribute]])
+        described = self._describe(attribute, slot)
+        if described["kind"] == "curve":
+            return described
+        column = self._model.schema.used[attribute]
+        counts = _counts(self._model.likelihoods, slot)
+        if column.role == "nominal":
+            labels = [voice.category(value) for value in column.categories]
+            labels += ["rare values"] * (len(counts) - len(labels))
+        else:
+            labels = [voice.say_exactly(x) for x in column.distinct]
+        n = max(1, described["n"])
+        shares = [significant(count / n) for count in counts.tolist()]
+        ordered = column.role != "nominal"
+        return {**described, "labels": labels, "shares": shares, "ordered": ordered}
+
+    def place(self, attribute: int, own: float) -> int | None:
+        """Return the number of a row's value among the values of a discrete or nominal column."""
+        column = self._model.schema.used[attribute]
+        if math.isnan(own):
+            return None
+        if column.role == "nominal":
+            return int(own) - 1
+        known = np.asarray(column.distinct)
+        at = int(np.searchsorted(known, own))
+        return at if at < len(known) and known[at] == own else len(known)
+
+    def _describe(self, attribute: int, slot: int) -> dict[str, Any]:
+        likelihoods = self._model.likelihoods
+        n = int(likelihoods.n[slot])
+        missing = significant(int(likelihoods.n_missing[slot]) / max(1, n))
+        about = {"n": n, "missing": missing}
+        if likelihoods.kind[attribute] == CONTINUOUS:
+            column = self._model.schema.used[attribute]
+            return {"kind": "curve", **about, **_curve(likelihoods, slot, column)}
+        counts = _counts(likelihoods, slot)
+        order = np.argsort(-counts, kind="stable")[:MOST_SHARES].tolist()
+        shares = [[code, significant(counts[code] / max(1, n))] for code in order if counts[code]]
+        return {"kind": "bars", **about, "shares": shares}
+
+
+def _counts(likelihoods: Likelihoods, slot: int) -> NDArray[np.int64]:
+    return likelihoods.count[likelihoods.value_ptr[slot] : likelihoods.value_ptr[slot + 1]]
+
+
+def _curve(likelihoods: Likelihoods, slot: int, column: Column) -> dict[str, Any]:
+    """Sample a density on an even grid over the stretch where it can be seen."""
+    x, height = _table_points(likelihoods, slot)
+    seen = np.flatnonzero(height > NEGLIGIBLE)
+    if not len(seen):
+        return {"start": 0.0, "step": 1.0, "y": []}
+    first, last = max(0, seen[0] - 1), min(len(x) - 1, seen[-1] + 1)
+    grid = np.linspace(x[first], x[last], POINTS)
+    step = float(grid[1] - grid[0])
+    sampled = np.interp(grid, x, height)
+    # A peak narrower than the grid must not fall between two of its points.
+    nearest = np.clip(np.rint((x - grid[0]) / (step or 1.0)).astype(int), 0, POINTS - 1)
+    inside = slice(first, last + 1)
+    np.maximum.at(sampled, nearest[inside], height[inside])
+    scale = _axis_scale(column)
+    return {
+        "start": significant((float(grid[0]) + column.origin) * scale, 12),
+        "step": significant(step * scale, 9),
+        "y": np.rint(100 * sampled / sampled.max()).astype(int).tolist(),
+    }
+
+
+def _table_points(
+    likelihoods: Likelihoods, slot: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the points of all segments of a density with their heights, 1 for the highest."""
+    xs: list[NDArray[np.float64]] = []
+    heights: list[NDArray[np.float64]] = []
+    for segment in range(likelihoods.segment_ptr[slot], likelihoods.segment_ptr[slot + 1]):
+        table = likelihoods.table[
+            likelihoods.table_ptr[segment] : likelihoods.table_ptr[segment + 1]
+        ]
+        start, step = likelihoods.segment_start[segment], likelihoods.step[slot]
+        # Just outside of a segment there is nothing; the line must not run from one to the next.
+        offsets = np.arange(-1, len(table) + 1)
+        xs.append(start + step * offsets)
+        heights.append(np.concatenate([[0.0], np.exp(table.astype(np.float64)), [0.0]]))
+    if not xs:
+        return np.empty(0), np.empty(0)
+    height = np.concatenate(heights)
+    return np.concatenate(xs), height / max(float(height.max()), 1e-300)

@@ -1,0 +1,215 @@
+"""A table judged piece by piece: all that a report and a list of scores need of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.detector.judge import Judge, run_blocks
+from admercs.detector.model import Judgement, Model
+from admercs.explanation import Explanations, explain_rows
+from admercs.explanation.voice import Voice
+from admercs.report.cells import cell_texts
+from admercs.table.frame import Frame, read_frame
+from admercs.table.schema import Prepared, prepare
+
+__all__ = ["JudgedRows", "Piece", "judge_piece"]
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """A few rows with everything that is known about them.
+
+    Attributes
+    ----------
+    numbers : ndarray of int64
+        Their numbers in the whole table.
+    labels : list
+        What they are called.
+    values : ndarray of float64, one row per attribute
+        Their working values.
+    judgement : Judgement
+        What the model says about them.
+    texts : list of list of str or None
+        Their values as text, one list per row with an entry per column of the table.
+    """
+
+    numbers: NDArray[np.int64]
+    labels: list[Any]
+    values: NDArray[np.float64]
+    judgement: Judgement
+    texts: list[list[str | None]]
+
+    def explain(self, model: Model, top: int | None, noun: str = "rows") -> Explanations:
+        """Explain these rows."""
+        positions = [column.position for column in model.schema.used]
+
+        def raw(attribute: int, row: int) -> str | None:
+            return self.texts[row][positions[attribute]]
+
+        return explain_rows(
+            model, self.values, self.judgement, self.labels, top, noun=noun, raw=raw
+        )
+
+    def head(self, n: int) -> JudgedRows:
+        """Return the first rows."""
+        return JudgedRows.join([self], np.arange(min(n, len(self.labels))))
+
+    @classmethod
+    def join(cls, parts: Sequence[JudgedRows], order: NDArray[np.intp]) -> JudgedRows:
+        """Put rows of several pieces together in a given order."""
+        labels = [label for part in parts for label in part.labels]
+        texts = [text for part in parts for text in part.texts]
+        arrays = zip(*(part.judgement for part in parts), strict=True)
+        return cls(
+            numbers=np.concatenate([part.numbers for part in parts])[order],
+            labels=[labels[k] for k in order],
+            values=np.concatenate([part.values for part in parts], axis=1)[:, order],
+            judgement=Judgement(*(np.concatenate(a, axis=1)[:, order] for a in arrays)),
+            texts=[texts[k] for k in order],
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some consecutive rows of a table, judged.
+
+    Attributes
+    ----------
+    evidence, association : ndarray
+        Per row: the evidence against it; whether most of that comes from anomalous contexts.
+    column_evidence, missing : ndarray
+        Per column of the table: the evidence it contributed, and its missing values.
+    members : dict of int to ndarray of int64
+        Anomalous context (leaf) → the rows of this piece in it.
+    first : int
+        The number of the first row.
+    labels : sequence
+        What the rows are called.
+    """
+
+    model: Model
+    frame: Frame
+    table: Prepared
+    evidence: NDArray[np.float64]
+    association: NDArray[np.bool_]
+    column_evidence: NDArray[np.float64]
+    missing: NDArray[np.int64]
+    members: dict[int, NDArray[np.int64]]
+    first: int
+    labels: Sequence[Any]
+
+    def rows(self, chosen: NDArray[np.intp], voice: Voice | None = None) -> JudgedRows:
+        """Return some rows of the piece with everything that is known about them."""
+        values = np.stack(
+            [self.table.column(m)[chosen] for m in range(len(self.model.schema.used))]
+        )
+        voice = voice or Voice(self.model)
+        return JudgedRows(
+            numbers=self.first + chosen.astype(np.int64),
+            labels=[self.labels[int(k)] for k in chosen],
+            values=values,
+            judgement=Judge(self.model).judge(values),
+            texts=cell_texts(voice, self.frame, values, chosen),
+        )
+
+
+def judge_piece(
+    model: Model,
+    X: Any,
+    *,
+    labels: Sequence[Any] | None = None,
+    first: int = 0,
+    n_jobs: int = 1,
+) -> Piece:
+    """Judge a table or a part of one.
+
+    Parameters
+    ----------
+    model : Model
+        The fitted model.
+    X : table
+        Rows with the model's columns.
+    labels : sequence, optional
+        What the rows are called; by default their numbers.
+    first : int, default=0
+        The number of the first row, to go on counting from an earlier piece.
+    n_jobs : int, default=1
+        Threads.
+    """
+    frame = read_frame(X)
+    table = prepare(frame, model.schema)
+    n_rows = table.n_rows
+    if labels is None:
+        labels = range(first, first + n_rows)
+    elif len(labels) != n_rows:
+        raise ValueError(f"there are {len(labels)} labels for {n_rows} rows")
+    judge, used = Judge(model), model.schema.used
+    evidence, association = np.empty(n_rows), np.empty(n_rows, np.bool_)
+    per_column = np.zeros((len(used), 1 + n_rows // _block_size()))
+    missing = np.zeros(len(model.schema.columns), np.int64)
+    leaves = {leaf: model.forest.tree_of(leaf) for leaf in model.members}
+    found: dict[tuple[int, int], NDArray[np.int64]] = {}
+
+    def work(start: int, stop: int) -> None:
+        block = table.block(start, stop)
+        judgement = judge.judge(block)
+        cells = judgement.cells()
+        evidence[start:stop] = cells.sum(axis=0)
+        association[start:stop] = judgement.context.sum(axis=0) > evidence[start:stop] / 2
+        per_column[:, start // _block_size()] = cells.sum(axis=1)
+        for leaf, tree in leaves.items():
+            inside = np.flatnonzero(judgement.leaf[tree] == leaf)
+            if len(inside):
+                found[leaf, start] = start + inside
+
+    run_blocks(work, n_rows, n_jobs)
+    column_evidence = np.zeros(len(model.schema.columns))
+    for m, column in enumerate(used):
+        column_evidence[column.position] = per_column[m].sum()
+    _count_missing(model, frame, table, missing)
+    return Piece(
+        model=model,
+        frame=frame,
+        table=table,
+        evidence=evidence,
+        association=association,
+        column_evidence=column_evidence,
+        missing=missing,
+        members=_joined(found),
+        first=first,
+        labels=labels,
+    )
+
+
+def _block_size() -> int:
+    from admercs.detector.judge import BLOCK
+
+    return BLOCK
+
+
+def _count_missing(model: Model, frame: Frame, table: Prepared, missing: NDArray[np.int64]) -> None:
+    attributes = {column.position: m for m, column in enumerate(model.schema.used)}
+    for column in model.schema.columns:
+        at = column.position
+        if at in attributes:
+            missing[at] = np.isnan(table.column(attributes[at])).sum()
+        else:
+            missing[at] = frame.column(_place(frame, column.name, at)).is_missing().sum()
+
+
+def _place(frame: Frame, name: str, position: int) -> int:
+    """Return where a column stands in a table that may have its columns in another order."""
+    return frame.names.index(name) if frame.named else position
+
+
+def _joined(found: dict[tuple[int, int], NDArray[np.int64]]) -> dict[int, NDArray[np.int64]]:
+    """Put the rows of each context together, in the order of the table."""
+    members: dict[int, list[NDArray[np.int64]]] = {}
+    for (leaf, _), rows in sorted(found.items()):
+        members.setdefault(leaf, []).append(rows)
+    return {leaf: np.concatenate(parts) for leaf, parts in members.items()}

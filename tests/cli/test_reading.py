@@ -1,0 +1,254 @@
+"""Every kind of source gives the same table, and bad ones give messages that help."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sqlite3
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from admercs.cli.errors import UserError
+from admercs.cli.sources import Reading
+from admercs.cli.tables import Roles, open_table
+
+
+def read(source, reading=None, roles=None, limit=10**6):
+    with open_table(str(source), reading or Reading(), roles or Roles()) as table:
+        return table.read(limit)[0]
+
+
+def same(found, expected):
+    assert found.column_names == expected.column_names
+    for name in expected.column_names:
+        assert found.column(name).to_pylist() == expected.column(name).to_pylist()
+
+
+def write(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "csv.bz2", "csv.xz", "csv.zst"])
+def test_csv_plain_and_compressed(tmp_path, people, people_csv, ending):
+    raw = people_csv.read_bytes()
+    path = tmp_path / f"people.{ending}"
+    packed = {
+        "csv": lambda: raw,
+        "csv.gz": lambda: gzip.compress(raw),
+        "csv.bz2": lambda: bz2.compress(raw),
+        "csv.xz": lambda: lzma.compress(raw),
+        "csv.zst": lambda: pa.Codec("zstd").compress(raw, asbytes=True),
+    }
+    path.write_bytes(packed[ending]())
+    same(read(path), people)
+
+
+def test_tsv_semicolons_and_chosen_delimiters(tmp_path):
+    expected = pa.table({"a": [1, 2], "b": ["x,y", "z"]})
+    same(read(write(tmp_path / "t.tsv", "a\tb\n1\tx,y\n2\tz\n")), expected)
+    same(read(write(tmp_path / "s.csv", "a;b\n1;x,y\n2;z\n")), expected)
+    odd = write(tmp_path / "o.csv", "a^b\n1^x,y\n2^z\n")
+    same(read(odd, Reading(delimiter="^")), expected)
+
+
+def test_types_come_from_all_lines(tmp_path):
+    lines = "a,b\n" + "1,2\n" * 30_000 + "x,3\n"
+    table = read(write(tmp_path / "late.csv", lines))
+    assert table.schema.field("a").type == pa.string()
+    assert table.num_rows == 30_001
+
+
+def test_missing_values_are_what_the_user_says(tmp_path):
+    path = write(tmp_path / "m.csv", "x,y\n1,a\nNA,b\n?,\n-99,c\n")
+    assert read(path).to_pydict() == {"x": [1, None, None, -99], "y": ["a", "b", None, "c"]}
+    table = read(path, Reading(missing=("-99", "NA", "?")))
+    assert table.column("x").to_pylist() == [1, None, None, None]
+    assert table.column("y").to_pylist()[2] == ""
+
+
+def test_no_header_and_hash_lines_are_rows(tmp_path):
+    path = write(tmp_path / "n.csv", "1,a\n2,b\n")
+    assert read(path, Reading(header=False)).num_rows == 2
+    assert read(write(tmp_path / "h.csv", "a,b\n1,2\n#3,4\n")).num_rows == 2
+
+
+def test_parquet_files_patterns_and_folders(tmp_path, people):
+    (tmp_path / "parts").mkdir()
+    pq.write_table(people.slice(0, 100), tmp_path / "parts" / "0.parquet")
+    pq.write_table(people.slice(100), tmp_path / "parts" / "1.parquet")
+    same(read(tmp_path / "parts" / "*.parquet"), people)
+    same(read(tmp_path / "parts"), people)
+    same(read(tmp_path / "parts" / "1.parquet"), people.slice(100))
+
+
+def test_json_lines(tmp_path):
+    rows = [{"a": 1, "b": "x"}, {"a": 2.5, "b": None}]
+    path = write(tmp_path / "rows.jsonl", "\n".join(json.dumps(row) for row in rows))
+    assert read(path).to_pydict() == {"a": [1, 2.5], "b": ["x", None]}
+
+
+def test_databases(tmp_path):
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as database:
+        database.execute("create table one as select range as x, 'a' as y from range(5)")
+    table = read(tmp_path / "d.duckdb")
+    assert table.column("x").to_pylist() == [0, 1, 2, 3, 4]
+    with sqlite3.connect(tmp_path / "s.sqlite") as database:
+        database.execute("create table t (x integer, r real, s text, d date, ok boolean)")
+        database.execute("create table other (z)")
+        database.executemany(
+            "insert into t values (?, ?, ?, ?, ?)",
+            [(1, 1.5, "a", "2024-02-29", 1), (2, None, None, None, 0)],
+        )
+    database.close()
+    with pytest.raises(UserError, match=r"2 tables: other, t\. Choose one with --table"):
+        read(tmp_path / "s.sqlite")
+    table = read(tmp_path / "s.sqlite", Reading(table="t"))
+    assert [str(kind) for kind in table.schema.types] == [
+        "int64", "double", "string", "date32[day]", "bool",
+    ]  # fmt: skip
+    assert table.column("s").to_pylist() == ["a", None]
+    with pytest.raises(UserError, match="has no table 'nope'; it has other, t"):
+        read(tmp_path / "s.sqlite", Reading(table="nope"))
+
+
+def test_query(tmp_path, people, people_csv):
+    table = read(f"select age, income from '{people_csv}' where age > 60;")
+    assert table.column_names == ["age", "income"]
+    assert min(table.column("age").to_pylist()) > 60
+    with pytest.raises(UserError, match=r"(?s)the query cannot be run.*Nonsense"):
+        read("select Nonsense from (select 1 as a)")
+    with pytest.raises(UserError, match="syntax error"):
+        read("select * frm x")
+
+
+def test_standard_input(tmp_path, monkeypatch, people, people_csv):
+    class Piped(io.TextIOWrapper):
+        def isatty(self):
+            return False
+
+    monkeypatch.setattr("sys.stdin", Piped(io.BytesIO(people_csv.read_bytes())))
+    same(read("-"), people)
+    pq.write_table(people, tmp_path / "p")
+    monkeypatch.setattr("sys.stdin", Piped(io.BytesIO((tmp_path / "p").read_bytes())))
+    same(read("-"), people)
+    monkeypatch.setattr("sys.stdin", Piped(io.BytesIO(b"")))
+    with pytest.raises(UserError, match="standard input is empty"):
+        read("-")
+
+
+def test_arff(tmp_path):
+    text = """% a comment
+@relation weather
+@attribute outlook {sunny, 'partly cloudy', rainy}
+@attribute "wind speed" real
+@attribute day date "yyyy-MM-dd"
+@DATA
+sunny, 1.5, 2024-01-01
+'partly cloudy', ?, 2024-01-02
+"""
+    table = read(write(tmp_path / "w.arff", text))
+    assert table.column("outlook").to_pylist() == ["sunny", "partly cloudy"]
+    assert table.column("wind speed").to_pylist() == [1.5, None]
+    with pytest.raises(UserError, match="line 7: 'x' is no number"):
+        read(write(tmp_path / "bad.arff", text.replace("1.5", "x")))
+    with pytest.raises(UserError, match="no @data line"):
+        read(write(tmp_path / "cut.arff", text[:60]))
+
+
+def test_roles(tmp_path):
+    path = write(tmp_path / "r.csv", "a,b,c\n1,x,07\n2,y,08\n")
+    table = read(path, roles=Roles(ignore=["a,b"], numeric=["c"]))
+    assert table.to_pydict() == {"c": [7.0, 8.0]}
+    with pytest.raises(UserError, match=r"--numeric: column 'b' of r.csv holds 'x'"):
+        read(path, roles=Roles(numeric=["b"]))
+    with pytest.raises(UserError, match=r"--id: r.csv has no column 'z'; it has a, b, c"):
+        read(path, roles=Roles(id=["z"]))
+    with pytest.raises(UserError, match="no columns left"):
+        read(path, roles=Roles(ignore=["a", "b"], id=["c"]))
+    comma = write(tmp_path / "comma.csv", '"x,y",z\n1,2\n')
+    assert read(comma, roles=Roles(ignore=["x,y"])).column_names == ["z"]
+
+
+def test_odd_types(tmp_path):
+    table = read(
+        "select 1.25::decimal(9,2) as d, 5::hugeint as h, interval 2 minutes as i, "
+        "'a'::enum('a', 'b') as e, uuid() as u, timestamptz '2024-01-01 00:00:00+00' as z"
+    )
+    assert table.column("d").to_pylist() == [1.25]
+    assert table.column("i").to_pylist() == [120.0]
+    assert table.column("e").to_pylist() == ["a"]
+    with pytest.raises(UserError, match="holds nested or binary values"):
+        read("select [1, 2] as list, 3 as x")
+    assert read("select [1, 2] as list, 3 as x", roles=Roles(ignore=["list"])).num_columns == 1
+
+
+def test_sample_is_even_reproducible_and_in_order():
+    source = "select range as x from range(50000)"
+    with open_table(source, Reading(), Roles()) as table:
+        sample, total = table.read(1000, seed=1)
+        again, _ = table.read(1000, seed=1)
+        other, _ = table.read(1000, seed=2)
+    x = sample.column("x").to_pylist()
+    assert total == 50_000
+    assert len(x) == 1000
+    assert x == sorted(x)
+    assert x == again.column("x").to_pylist() != other.column("x").to_pylist()
+    assert 20_000 < sum(x) / len(x) < 30_000
+
+
+BAD = {
+    "a missing file": (None, "none.csv", "cannot read .*none.csv: no such file"),
+    "an empty file": (b"", "e.csv", "e.csv is empty"),
+    "a header only": (b"a,b\n", "h.csv", "has no rows, only the columns a, b"),
+    "a binary file": (bytes(range(256)) * 40, "b.csv", "is not a text file, though its name"),
+    "a short line": (b"a,b,c\n1,2,3\n4,5\n", "r.csv", "line 3: 2 fields where the header has 3"),
+    "a long line": (b"a,b\n1,2\n3,4\n5,6,7\n", "l.csv", "line 4: 3 fields where the header has 2"),
+    "latin-1": (
+        "a,b\ncafé,1\nthé,2\n".encode("latin-1"),
+        "x.csv",
+        "line 2: byte 0xe9 is not utf-8",
+    ),
+    "an open quote": (b'a,b\n1,"x\n2,3\n', "q.csv", "q.csv"),
+    "no database": (b"nothing", "n.duckdb", "neither a DuckDB nor an SQLite file"),
+    "broken parquet": (b"PAR1 and then nothing", "p.parquet", "cannot read p.parquet"),
+    "broken json": (b'{"a": 1}\n{"a": \n', "j.jsonl", "cannot read j.jsonl"),
+    "an empty folder": ("folder", "folder", "holds no Parquet, CSV or JSON lines"),
+    "a pattern without files": (None, "*.parquet", "no file matches"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_sources(tmp_path, case):
+    content, name, message = BAD[case]
+    path = tmp_path / name
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=message) as caught:
+        read(path)
+    assert "Traceback" not in str(caught.value)
+    assert len(str(caught.value)) < 700
+
+
+def test_encodings(tmp_path):
+    text = "name,v\ncafé,1\nthé,2\n"
+    for encoding in ("latin-1", "utf-16", "cp1252"):
+        path = write(tmp_path / f"{encoding}.csv", text, encoding)
+        assert read(path, Reading(encoding=encoding)).column("name").to_pylist() == ["café", "thé"]
+    bom = write(tmp_path / "bom.csv", text, "utf-8-sig")
+    assert read(bom).column_names == ["name", "v"]
+    with pytest.raises(UserError, match="there is no encoding 'klingon'"):
+        read(bom, Reading(encoding="klingon"))
+
+
+def test_ten_thousand_columns(tmp_path):
+    names = ",".join(f"c{i}" for i in range(10_000))
+    row = ",".join("1" for _ in range(10_000))
+    table = read(write(tmp_path / "wide.csv", f"{names}\n{row}\n{row}\n"))
+    assert table.shape == (2, 10_000)
