@@ -164,7 +164,7 @@ def test_roles(tmp_path):
     path = write(tmp_path / "r.csv", "a,b,c\n1,x,07\n2,y,08\n")
     table = read(path, roles=Roles(ignore=["a,b"], numeric=["c"]))
     assert table.to_pydict() == {"c": [7.0, 8.0]}
-    with pytest.raises(UserError, match=r"--numeric: column 'b' of r.csv holds 'x'"):
+    with pytest.raises(UserError, match=r"r.csv: column 'b' holds 'x', which is no number"):
         read(path, roles=Roles(numeric=["b"]))
     with pytest.raises(UserError, match=r"--id: r.csv has no column 'z'; it has a, b, c"):
         read(path, roles=Roles(id=["z"]))

@@ -37,7 +37,9 @@ def columns():
         "shares": [0.34, 0.26, 0.24, 0.159, 0.001],
     }
     return [
-        column("number plate", "label", "row label"),
+        column(
+            "number plate", "set aside", "text", remark="not used: nearly every value is different"
+        ),
         column("model", "nominal", "text", evidence=0.12, distribution=models),
         column(
             "production date",
@@ -120,7 +122,8 @@ def row(number, evidence, flagged, association):
     )
     absent = reason(
         "pattern",
-        "Where model is City (n = 340), weight (kg) is typically recorded (99%); here it is missing.",
+        "Where model is City (n = 340), weight (kg) is typically recorded (99%); here it is "
+        "missing.",
         4,
         0.03,
         evidence,

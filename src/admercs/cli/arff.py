@@ -64,7 +64,7 @@ def read_arff(path: Path, encoding: str = "utf-8") -> pa.Table:
 
 
 def _header(path: Path, lines: Iterable[tuple[int, str]]) -> list[_Attribute]:
-    attributes = []
+    attributes: list[_Attribute] = []
     for number, line in lines:
         text = line.strip()
         if not text or text.startswith("%"):

@@ -187,11 +187,13 @@ def _demo(commands: Any) -> None:
         commands,
         "demo",
         "find the odd ones among 1,000 generated electric cars",
-        "  admercs demo\n  admercs demo --folder /tmp/cars\n",
+        "  admercs demo\n  admercs demo --out cars\n",
     )
     parser.add_argument(
-        "--folder",
+        "--out",
+        dest="folder",
         default="admercs-demo",
+        metavar="FOLDER",
         help="where the table, the scores and the report go (default: admercs-demo)",
     )
     _common(parser)

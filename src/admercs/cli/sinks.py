@@ -71,7 +71,8 @@ class _CsvSink:
     """Also used for standard output, so it only needs something to write bytes to."""
 
     def __init__(self, where: Any) -> None:
-        self._where, self._writer = where, None
+        self._where = where
+        self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
         from pyarrow import csv
@@ -88,7 +89,8 @@ class _CsvSink:
 
 class _ParquetSink:
     def __init__(self, where: Any) -> None:
-        self._where, self._writer = where, None
+        self._where = where
+        self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
         import pyarrow.parquet as pq

@@ -63,6 +63,11 @@ class Recognised:
     files: tuple[Path, ...] = ()
     delimiter: str = ""
 
+    def with_text(self, columns: Sequence[str]) -> str:
+        """Return the query that reads some columns as the text they are; for CSV only."""
+        types = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in columns)
+        return f"{self.sql.removesuffix(')')}, types = {{{types}}})"
+
 
 def recognise(source: str, reading: Reading, connection: Any, scratch: Path) -> Recognised:
     """Find out what a source is and how to read it.

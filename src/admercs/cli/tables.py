@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,15 @@ __all__ = ["Roles", "Table", "open_table"]
 
 _CASTS = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR", "BIT": "VARCHAR",
           "TIME WITH TIME ZONE": "TIME"}  # fmt: skip
+# What text has to become where something else is expected, and what that is called.
+_EXPECTED = {
+    "float": ("DOUBLE", "number"),
+    "integer": ("DOUBLE", "number"),
+    "boolean": ("BOOLEAN", "true or false"),
+    "date": ("DATE", "date"),
+    "datetime": ("TIMESTAMP", "date"),
+    "time": ("TIME", "time of day"),
+}
 _CELLS, _FEWEST, _MOST = 4_000_000, 1_000, 200_000
 
 Told = Callable[[int], None]
@@ -27,12 +36,22 @@ Told = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Roles:
-    """What the user says about columns."""
+    """What the user says about columns, and what a model expects of them.
+
+    Attributes
+    ----------
+    numeric, nominal, ignore, id : sequence of str
+        Columns, as named on the command line.
+    expected : mapping of str to str
+        The kind of values a model was learned from: a file of a few new rows alone does not
+        show that a column of codes is text.
+    """
 
     numeric: Sequence[str] = ()
     nominal: Sequence[str] = ()
     ignore: Sequence[str] = ()
     id: Sequence[str] = ()
+    expected: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -142,7 +161,7 @@ def open_table(source: str, reading: Reading, roles: Roles) -> Iterator[Table]:
     with tempfile.TemporaryDirectory(prefix="admercs-") as folder:
         # Nothing is fetched from the network, and what does not fit into memory goes to the
         # temporary folder instead of the user's.
-        settings = {
+        settings: dict[str, Any] = {
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             "temp_directory": folder,
@@ -161,7 +180,14 @@ def _table(connection: Any, origin: Recognised, roles: Roles, encoding: str) -> 
         relation = connection.sql(origin.sql)
         if relation is None:
             raise UserError("the query returns no table: it must be a select.")
-        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        types = _types(relation)
+        codes = [
+            name for name, kind in types.items()
+            if roles.expected.get(name) == "text" and kind != "VARCHAR"
+        ]  # fmt: skip
+        if codes and origin.delimiter:
+            relation = connection.sql(origin.with_text(codes))
+            types = _types(relation)
         relation.create_view("admercs_source")
     numeric, nominal, ignore, label = (
         _known(origin.name, given, list(types), flag)
@@ -176,7 +202,10 @@ def _table(connection: Any, origin: Recognised, roles: Roles, encoding: str) -> 
     _check_types(origin.name, {name: types[name] for name in columns if name not in label})
     if set(columns) <= set(label):
         raise UserError(f"{origin.name} has no columns left to look at.")
-    picked = [_projection(connection, origin.name, name, types[name], numeric) for name in columns]
+    kinds = {**roles.expected, **dict.fromkeys(numeric, "float")}
+    picked = [
+        _projection(connection, origin.name, name, types[name], kinds.get(name)) for name in columns
+    ]
     sql = f"select {', '.join(picked)} from admercs_source"
     return Table(origin.name, columns, label, nominal, connection, sql, origin, encoding)
 
@@ -214,27 +243,41 @@ def _check_types(source: str, types: dict[str, str]) -> None:
         )
 
 
-def _projection(connection: Any, source: str, name: str, kind: str, numeric: Sequence[str]) -> str:
+def _types(relation: Any) -> dict[str, str]:
+    return dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def _projection(connection: Any, source: str, name: str, kind: str, expected: str | None) -> str:
+    """Return the SQL for one column, in a type that can be used and that is expected."""
     quoted = '"' + name.replace('"', '""') + '"'
     if kind == "INTERVAL":
         return f"extract(epoch from {quoted}) as {quoted}"
-    if name in numeric and kind == "VARCHAR":
-        bad = connection.execute(
-            f"select {quoted} from admercs_source "
-            f"where {quoted} is not null and try_cast({quoted} as double) is null limit 1"
-        ).fetchone()
-        if bad is not None:
-            raise UserError(
-                f"--numeric: column {name!r} of {source} holds {bad[0]!r}, which is no number. "
-                "If it stands for a missing value, say so with --missing."
-            )
-    if name in numeric and kind in ("VARCHAR", "BOOLEAN"):
-        return f"cast({quoted} as double) as {quoted}"
+    target = _CASTS.get(kind)
     if kind.startswith("DECIMAL"):
-        return f"cast({quoted} as double) as {quoted}"
-    if kind.startswith("ENUM"):
-        return f"cast({quoted} as varchar) as {quoted}"
-    return f"cast({quoted} as {_CASTS[kind]}) as {quoted}" if kind in _CASTS else quoted
+        target = "DOUBLE"
+    elif kind.startswith("ENUM") or (expected == "text" and kind != "VARCHAR"):
+        target = "VARCHAR"
+    elif kind == "VARCHAR" and expected in _EXPECTED:
+        target, what = _EXPECTED[expected]
+        _check_cast(connection, source, name, quoted, target, what)
+    elif kind == "BOOLEAN" and expected == "float":
+        target = "DOUBLE"
+    return quoted if target is None else f"cast({quoted} as {target}) as {quoted}"
+
+
+def _check_cast(
+    connection: Any, source: str, name: str, quoted: str, target: str, what: str
+) -> None:
+    """Refuse text that is not what it should be."""
+    bad = connection.execute(
+        f"select {quoted} from admercs_source "
+        f"where {quoted} is not null and try_cast({quoted} as {target}) is null limit 1"
+    ).fetchone()
+    if bad is not None:
+        raise UserError(
+            f"{source}: column {name!r} holds {bad[0]!r}, which is no {what}. "
+            "If it stands for a missing value, say so with --missing."
+        )
 
 
 @contextmanager

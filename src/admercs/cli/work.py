@@ -47,9 +47,11 @@ def reading_of(options: argparse.Namespace) -> Reading:
     )
 
 
-def roles_of(options: argparse.Namespace) -> Roles:
-    """Return what the user says about columns."""
+def roles_of(options: argparse.Namespace, model: ADMERCS | None = None) -> Roles:
+    """Return what the user says about columns, and what a model expects of them."""
+    schema = None if model is None else model.model_.schema
     return Roles(
+        expected={} if schema is None else dict(zip(schema.names, schema.kinds, strict=True)),
         numeric=options.numeric,
         nominal=getattr(options, "nominal", []),
         ignore=options.ignore,

@@ -19,7 +19,7 @@ __all__ = ["run"]
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     model = load_model(options.model)
-    with open_table(options.table, reading_of(options), roles_of(options)) as table:
+    with open_table(options.table, reading_of(options), roles_of(options, model)) as table:
         match_columns(model, options.model, table)
         rows = _asked(options, model, table) if options.row else _top(options, model, table)
     if options.json:

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> None:
     model = load_model(options.model)
     with (
         open_outputs(options.out, report=options.report) as outputs,
-        open_table(options.table, reading_of(options), roles_of(options)) as table,
+        open_table(options.table, reading_of(options), roles_of(options, model)) as table,
         Progress(options.quiet or options.json) as progress,
     ):
         besides = match_columns(model, options.model, table)

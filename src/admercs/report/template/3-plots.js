@@ -103,7 +103,7 @@ function curvePlot(column, context, typical, mark, valueText, label) {
 }
 
 // Bars: the most frequent values of the context, the row's own value, and the rest in one bar.
-function barRows(column, context, own) {
+function barRows(column, context, own, ownText) {
   const table = column.distribution;
   const shares = new Map(context.shares);
   const codes = context.shares.slice(0, 5).map(([code]) => code);
@@ -113,13 +113,14 @@ function barRows(column, context, own) {
   }
   if (table.ordered) codes.sort((a, b) => a - b);
   const rows = codes.map((code) => ({
-    label: table.labels[code] ?? "(unseen value)", context: shares.get(code) || 0,
+    label: code === own ? ownText : table.labels[code], context: shares.get(code) || 0,
     table: table.shares[code] || 0, own: code === own,
   }));
-  if (table.labels.length > codes.length) {
+  const others = table.labels.filter((_, code) => !codes.includes(code)).length;
+  if (others) {
     const rest = (all, part) => Math.max(0, all - rows.reduce((sum, row) => sum + row[part], 0));
     rows.push({
-      label: `${table.labels.length - codes.length} others`, own: false,
+      label: count(others, "other"), own: false,
       context: rest(1 - context.missing, "context"), table: rest(1 - table.missing, "table"),
     });
   }

@@ -17,7 +17,7 @@ function reasonPlot(reason) {
   } else if (context.kind === "curve") {
     picture = curvePlot(column, context, reason.typical, reason.mark, reason.value, label);
   } else {
-    picture = barsPlot(barRows(column, context, missing ? "missing" : reason.mark), label);
+    picture = barsPlot(barRows(column, context, missing ? "missing" : reason.mark, reason.value), label);
   }
   return el("figure", { class: "reason-plot" }, picture, plotCaption(column, context, missing));
 }

@@ -7,7 +7,7 @@ function figure(value, text) {
 function drawOverview() {
   byId("title").textContent = data.name;
   byId("subtitle").textContent = `${count(data.n_rows, "row")}, ${count(data.n_columns, "column")} · ${data.created.slice(0, 10)}`;
-  const used = data.columns.filter((column) => column.role !== "set aside" && column.role !== "label").length;
+  const used = data.columns.filter((column) => column.role !== "set aside").length;
   byId("figures").append(
     figure(data.n_flagged.toLocaleString("en"), data.n_flagged === 1 ? "row flagged" : "rows flagged"),
     figure(percent(data.n_flagged / Math.max(1, data.n_rows)), "of the table"),
@@ -62,7 +62,7 @@ function drawColumns() {
   const lines = data.columns.map((column) => {
     const bar = el("span", { class: "meter" }, el("span", { class: "meter-fill" }));
     bar.firstChild.style.width = `${(100 * column.evidence) / largest}%`;
-    const used = column.role !== "set aside" && column.role !== "label";
+    const used = column.role !== "set aside";
     return el("tr", { class: used ? null : "unused" },
       el("th", { scope: "row", text: column.name }),
       el("td", { text: column.kind }),
