@@ -1,0 +1,306 @@
+"""Bin codes: each used column as small integers, which is all that the trees see."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.table.columns import Column
+from admercs.table.prepared import Prepared
+from admercs.table.schema import Schema
+
+MAX_BINS = 254
+"""Bins of values that fit into a byte beside the code 0 for missing."""
+
+MAX_EXACT = 65_534
+"""Distinct values that fit into two bytes beside the code 0 for missing."""
+
+Bins = int | Literal["exact"]
+
+
+class Binning(NamedTuple):
+    """Where the bins of each used column end.
+
+    Code 0 is missing. Of a numeric column, ``x <= edges[k]`` if and only if ``code <= k + 1``. The
+    codes of a nominal column are its working values.
+    """
+
+    edges: tuple[NDArray[np.float64], ...]  # per used column, ascending; empty if nominal
+    n_codes: NDArray[np.int32]  # per used column: its codes are 0 … n_codes - 1
+    is_nominal: NDArray[np.bool_]
+    wide: bool  # whether codes take two bytes
+
+    @property
+    def dtype(self) -> type[np.uint8] | type[np.uint16]:
+        """The type of the codes."""
+        return np.uint16 if self.wide else np.uint8
+
+
+def edge_ranks(n_values: int, n_bins: int) -> NDArray[np.int64]:
+    """Return the ranks (from 0) of the values after which a bin ends.
+
+    Bin ``k`` is to end after the ``ceil(k n / n_bins)`` smallest values: an edge lies between the
+    value of that rank and the next larger one. So the edges of a table in parts are those of the
+    whole as soon as the values at these ranks are known.
+
+    Examples
+    --------
+    >>> edge_ranks(10, 4)
+    array([2, 4, 7])
+    """
+    k = np.arange(1, n_bins, dtype=np.int64)
+    ranks = -(-k * n_values // n_bins) - 1
+    return np.unique(ranks[ranks >= 0])
+
+
+def edges_between(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an edge for each pair of neighbouring values, ``low <= edge < high``.
+
+    Halves are added up, since the sum of two large numbers may overflow; where no number lies
+    between the two the edge is the lower one.
+
+    Examples
+    --------
+    >>> edges_between(np.array([1.0, -1e308]), np.array([2.0, 1e308]))
+    array([1.5, 0. ])
+    """
+    middle = np.maximum(low * 0.5 + high * 0.5, low)
+    return np.where(middle < high, middle, low) + 0.0
+
+
+def find_edges(
+    values: NDArray[np.float64], max_bins: Bins = MAX_BINS, name: str = ""
+) -> NDArray[np.float64]:
+    """Return the edges of the bins of a column: exact quantiles, or every distinct value by itself.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        Working values in any order; NaN is missing.
+    max_bins : int or "exact", default=254
+        With at most that many distinct values (and always for ``"exact"``) each gets its own bin.
+    name : str
+        The column's name, for the message.
+
+    Returns
+    -------
+    ndarray of float64
+        Ascending edges, one less than there are bins.
+
+    Raises
+    ------
+    ValueError
+        ``"exact"`` with more than 65,534 distinct values.
+
+    Examples
+    --------
+    >>> find_edges(np.array([1.0, 4.0, np.nan, 2.0, 2.0]))
+    array([1.5, 3. ])
+    >>> find_edges(np.arange(100.0), max_bins=4)
+    array([24.5, 49.5, 74.5])
+    """
+    ordered = np.sort(values)
+    ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(values))]
+    # The last of each run of equal values, and what follows it.
+    ends = np.flatnonzero(ordered[1:] != ordered[:-1])
+    limit = MAX_EXACT if max_bins == "exact" else max_bins
+    if len(ends) < limit:
+        return edges_between(ordered[ends], ordered[ends + 1])
+    if max_bins == "exact":
+        raise ValueError(
+            f"Column {name!r} has {len(ends) + 1:,} distinct values, and exact bins go up to "
+            f"{MAX_EXACT:,}: use a number of bins, such as max_bins={MAX_BINS}."
+        )
+    return edges_at(*_values_at(ordered, ends, edge_ranks(len(ordered), limit)))
+
+
+def _values_at(
+    ordered: NDArray[np.float64], ends: NDArray[np.int64], ranks: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the values at the ranks and the next larger one of each."""
+    run = np.searchsorted(ends, ranks)
+    run = run[run < len(ends)]  # nothing is larger than the largest value
+    return ordered[ends[run]], ordered[ends[run] + 1]
+
+
+def edges_at(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the edges for the values at the :func:`edge_ranks` and the next larger value of each.
+
+    Examples
+    --------
+    >>> edges_at(np.array([1.0, 1.0, 3.0]), np.array([2.0, 2.0, 5.0]))
+    array([1.5, 4. ])
+    """
+    first = np.ones(len(low), dtype=bool)
+    first[1:] = low[1:] != low[:-1]
+    return edges_between(low[first], high[first])
+
+
+@kernel
+def _encode(values: NDArray[np.float64], padded: NDArray[np.float64], codes: NDArray[Any]) -> None:
+    # Every search takes the same steps and none of them is a branch to be guessed wrong. The edges
+    # are padded with infinities to one less than a power of two.
+    half = (len(padded) + 1) // 2
+    for i in range(len(values)):
+        x = values[i]
+        below = 0
+        step = half
+        while step > 0:
+            below += step * (padded[below + step - 1] < x)
+            step >>= 1
+        codes[i] = (below + 1) * (not np.isnan(x))  # 0 for NaN
+
+
+def encode(
+    values: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Return the code of each value: 0 for NaN, else 1 + the number of edges below it.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        Working values of a numeric column.
+    edges : ndarray of float64
+        From :func:`find_edges`.
+    out : ndarray of uint8 or uint16, optional
+        Where to put the codes.
+
+    Examples
+    --------
+    >>> encode(np.array([0.0, 1.5, 1.6, np.nan]), np.array([1.5, 3.0]))
+    array([1, 1, 2, 0], dtype=uint8)
+    """
+    if out is None:
+        out = np.empty(len(values), np.uint8 if len(edges) < MAX_BINS else np.uint16)
+    padded = np.full(2 ** len(edges).bit_length() - 1, np.inf)
+    padded[: len(edges)] = edges
+    _encode(np.ascontiguousarray(values, dtype=np.float64), padded, out)
+    return out
+
+
+def bin_table(
+    prepared: Prepared, schema: Schema, max_bins: Bins = MAX_BINS, n_jobs: int | None = None
+) -> tuple[Binning, NDArray[Any]]:
+    """Find the bins of every used column and encode the table, reading each column once.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        The training table.
+    schema : Schema
+        Its columns.
+    max_bins : int or "exact", default=254
+        See :func:`find_edges`; codes take one byte up to 254 bins and two beyond, and for
+        ``"exact"``.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn. The result is the same for any number.
+
+    Returns
+    -------
+    binning : Binning
+        Where the bins end.
+    codes : ndarray of uint8 or uint16 of shape (M, N)
+        The code of every value, a contiguous row per used column.
+
+    Examples
+    --------
+    >>> from admercs.table import learn_schema, prepare, read_frame, summarise
+    >>> table = read_frame([[1.5, "red"], [2.5, "blue"], [None, "red"]])
+    >>> schema = learn_schema(summarise(table))
+    >>> binning, codes = bin_table(prepare(table, schema), schema)
+    >>> codes
+    array([[1, 2, 0],
+           [1, 2, 1]], dtype=uint8)
+    >>> binning.edges[0], binning.n_codes
+    (array([2.]), array([3, 4], dtype=int32))
+    """
+    _check_bins(max_bins)
+    wide = max_bins == "exact" or max_bins > MAX_BINS
+    codes = np.empty((prepared.n_columns, prepared.n_rows), np.uint16 if wide else np.uint8)
+
+    def bin_column(m: int) -> NDArray[np.float64]:
+        column = schema.used[m]
+        values = np.ascontiguousarray(prepared.column(m))
+        edges = find_edges(values, max_bins, column.name) if column.role == "numeric" else _NO_EDGES
+        _encode_column(values, column, edges, codes[m])
+        return edges
+
+    edges = _in_threads(bin_column, prepared.n_columns, n_jobs)
+    return make_binning(schema, edges, max_bins), codes
+
+
+def make_binning(
+    schema: Schema, edges: list[NDArray[np.float64]], max_bins: Bins = MAX_BINS
+) -> Binning:
+    """Put the edges of all used columns together; those of nominal columns are empty."""
+    _check_bins(max_bins)
+    is_nominal = np.array([column.role == "nominal" for column in schema.used], dtype=bool)
+    n_codes = [
+        len(column.categories) + 2 if column.role == "nominal" else len(edges[m]) + 2
+        for m, column in enumerate(schema.used)
+    ]
+    wide = max_bins == "exact" or max_bins > MAX_BINS
+    return Binning(tuple(edges), np.array(n_codes, dtype=np.int32), is_nominal, wide)
+
+
+def encode_table(
+    prepared: Prepared, schema: Schema, binning: Binning, n_jobs: int | None = None
+) -> NDArray[Any]:
+    """Encode a table with bins that are known already.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        A table, or a part of one.
+    schema : Schema
+        The columns of the training table.
+    binning : Binning
+        Where the bins of its columns end.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn. The result is the same for any number.
+
+    Returns
+    -------
+    ndarray of uint8 or uint16 of shape (M, N)
+        The code of every value, a contiguous row per used column.
+    """
+    codes = np.empty((prepared.n_columns, prepared.n_rows), binning.dtype)
+
+    def encode_column(m: int) -> None:
+        _encode_column(prepared.column(m), schema.used[m], binning.edges[m], codes[m])
+
+    _in_threads(encode_column, prepared.n_columns, n_jobs)
+    return codes
+
+
+_NO_EDGES = np.empty(0)
+
+
+def _encode_column(
+    values: NDArray[np.float64], column: Column, edges: NDArray[np.float64], out: NDArray[Any]
+) -> None:
+    if column.role == "numeric":
+        encode(values, edges, out)
+    else:
+        out[:] = np.nan_to_num(values, nan=0.0)
+
+
+def _check_bins(max_bins: Bins) -> None:
+    if max_bins == "exact" or (isinstance(max_bins, int) and 2 <= max_bins <= MAX_EXACT):
+        return
+    raise ValueError(f"max_bins must be 'exact' or from 2 to {MAX_EXACT:,}, not {max_bins!r}.")
+
+
+def _in_threads(function: Any, n_items: int, n_jobs: int | None) -> list[Any]:
+    n_threads = min(effective_n_jobs(n_jobs), n_items)
+    if n_threads == 1:
+        return [function(m) for m in range(n_items)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, range(n_items)))

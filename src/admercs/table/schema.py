@@ -1,0 +1,301 @@
+"""What the columns of the training table are, and how a new table is matched with them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from admercs.table.columns import Column, Display
+from admercs.table.frame import Frame
+from admercs.table.summary import NOMINAL_CAP, Category, ColumnSummary, TableSummary
+from admercs.table.values import TEMPORAL, Kind, describe
+
+MAX_CATEGORIES = 253
+"""Categories with a code of their own; "missing" and "any other" take two more of a byte's."""
+
+MAX_DISCRETE = 12
+"""A numeric column with at most this many distinct values is judged by how often each occurs."""
+
+MIN_REPEATS = 3
+"""... but only if a value occurs this often on average: twelve rows of a continuous column are no
+reason to call it discrete."""
+
+IDENTIFIER_FROM = 20
+"""Distinct texts from which a column may be an identifier; fewer rows than that say nothing."""
+
+EXACT = 2**53
+"""Integers up to this size are exact in a float64."""
+
+_DISPLAY: dict[Kind, Display] = {
+    "float": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+    "text": "text",
+    "mixed": "text",
+    "date": "date",
+    "datetime": "datetime",
+    "time": "time",
+    "duration": "duration",
+    "empty": "number",
+}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of the training table.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        All columns, in the order of the table.
+    kinds : tuple of str
+        The kind of values each of them held.
+    named : bool
+        Whether the table named its columns; if so, new tables are matched by name.
+    has_names : bool
+        Whether all those names were strings.
+    """
+
+    columns: tuple[Column, ...]
+    kinds: tuple[Kind, ...]
+    named: bool
+    has_names: bool
+
+    @cached_property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that were not set aside."""
+        return tuple(column for column in self.columns if column.role != "set aside")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return [column.name for column in self.columns]
+
+    def check(self, frame: Frame, estimator: str = "ADMERCS") -> tuple[int, ...]:
+        """Find the used columns in a new table.
+
+        Columns are matched by name, in any order, if both tables have names; else by position, with
+        scikit-learn's warning if one of them has names.
+
+        Parameters
+        ----------
+        frame : Frame
+            The new table.
+        estimator : str
+            What messages call the model.
+
+        Returns
+        -------
+        tuple of int
+            The position in ``frame`` of each used column.
+
+        Raises
+        ------
+        ValueError
+            A column is missing, or there is one that the training table did not have.
+        """
+        by_name = self.named and frame.named
+        if by_name and set(frame.names) != set(self.names):
+            _refuse_names(self.names, frame.names)
+        if frame.n_columns != len(self.columns):
+            raise ValueError(
+                f"X has {frame.n_columns} features, but {estimator} is expecting "
+                f"{len(self.columns)} features as input."
+            )
+        if by_name:
+            return tuple(frame.names.index(column.name) for column in self.used)
+        if frame.has_names or self.has_names:  # but not both
+            given, fitted = (
+                ("has", "without") if frame.has_names else ("does not have valid", "with")
+            )
+            warnings.warn(
+                f"X {given} feature names, but {estimator} was fitted {fitted} feature names",
+                stacklevel=3,
+            )
+        return tuple(column.position for column in self.used)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as plain lists, numbers and texts, for JSON.
+
+        Examples
+        --------
+        >>> import json
+        >>> from admercs.table import learn_schema, read_frame, summarise
+        >>> schema = learn_schema(summarise(read_frame([[1.5, "red"], [2.5, "blue"]])))
+        >>> Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+        True
+        """
+        return {
+            "columns": [asdict(column) for column in self.columns],
+            "kinds": list(self.kinds),
+            "named": self.named,
+            "has_names": self.has_names,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Schema:
+        """Return the schema that :meth:`to_dict` was called on.
+
+        Raises
+        ------
+        ValueError
+            The dictionary does not describe a schema.
+        """
+        try:
+            columns = tuple(_column_from_dict(column) for column in data["columns"])
+            kinds = tuple(data["kinds"])
+            named, has_names = bool(data["named"]), bool(data["has_names"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"This is not the description of a table's columns: {error}"
+            ) from error
+        if len(kinds) != len(columns) or not set(kinds) <= set(_DISPLAY):
+            raise ValueError("The description of the table's columns is damaged.")
+        return cls(columns, kinds, named, has_names)
+
+
+def _column_from_dict(data: dict[str, Any]) -> Column:
+    unknown = set(data) - {field.name for field in fields(Column)}
+    if unknown:
+        raise KeyError(", ".join(sorted(unknown)))
+    lists = {key: tuple(data[key]) for key in ("categories", "distinct")}
+    return Column(**{**data, **lists})
+
+
+def _refuse_names(expected: list[str], given: list[str]) -> None:
+    # The wording is scikit-learn's.
+    message = "The feature names should match those that were passed during fit.\n"
+    for title, names in (
+        ("Feature names unseen at fit time", sorted(set(given) - set(expected))),
+        ("Feature names seen at fit time, yet now missing", sorted(set(expected) - set(given))),
+    ):
+        if names:
+            more = "- ...\n" if len(names) > 5 else ""
+            message += f"{title}:\n" + "".join(f"- {name}\n" for name in names[:5]) + more
+    raise ValueError(message)
+
+
+def learn_schema(summary: TableSummary, *, warn: bool = True) -> Schema:
+    """Decide what each column is.
+
+    Set aside, because nothing can be learned from them, are columns without values, columns with
+    one and the same value in every row, and identifiers: columns of text in which a value occurs
+    less than twice on average. (If texts hardly repeat, no row tells anything about another; a tree
+    could still split such a column as it likes, and would.) A column that is always the same *or
+    missing* is used: where it is missing may be a pattern. A column that the user named in
+    ``nominal`` is no identifier.
+
+    Parameters
+    ----------
+    summary : TableSummary
+        From :func:`~admercs.table.summarise` or :func:`~admercs.table.merge_summaries`.
+    warn : bool
+        Whether one warning names the columns that are set aside.
+
+    Returns
+    -------
+    Schema
+        All columns with what became of them.
+
+    Raises
+    ------
+    ValueError
+        There are no rows, or no column can be used.
+
+    Examples
+    --------
+    >>> from admercs.table import read_frame, summarise
+    >>> schema = learn_schema(summarise(read_frame([[1.5, "red"], [2.5, "blue"], [3.5, "red"]])))
+    >>> [column.role for column in schema.used], schema.used[1].categories
+    (['numeric', 'nominal'], ('red', 'blue'))
+    """
+    if summary.n_rows == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {len(summary.columns)})) while a minimum of "
+            "1 is required."
+        )
+    columns = tuple(_decide(column, j) for j, column in enumerate(summary.columns))
+    kinds = tuple(column.kind for column in summary.columns)
+    schema = Schema(columns, kinds, summary.named, summary.has_names)
+    aside = [column for column in columns if column.role == "set aside"]
+    reasons = "; ".join(f"{column.name!r} ({column.reason})" for column in aside)
+    if not schema.used:
+        one = " There is only 1 sample." if summary.n_rows == 1 else ""
+        raise ValueError(f"No column can be used: {reasons}.{one}")
+    if aside and warn:
+        what = "This column is" if len(aside) == 1 else f"These {len(aside)} columns are"
+        warnings.warn(f"{what} set aside: {reasons}.", UserWarning, stacklevel=2)
+    return schema
+
+
+def _decide(summary: ColumnSummary, position: int) -> Column:
+    display = _DISPLAY[summary.kind]
+    reason = _reason_to_set_aside(summary)
+    if reason:
+        return Column(
+            summary.name, position, "set aside", display, reason, n_missing=summary.n_missing
+        )
+    if summary.role == "nominal":
+        counts = summary.counts or {}
+        ranked = sorted(counts, key=lambda value: (-counts[value], str(value)))
+        return Column(
+            summary.name,
+            position,
+            "nominal",
+            display,
+            n_missing=summary.n_missing,
+            categories=tuple(ranked[:MAX_CATEGORIES]),
+            n_grouped=max(0, len(ranked) - MAX_CATEGORIES),
+            time_zone=summary.time_zone,
+        )
+    origin = _origin(summary)
+    return Column(
+        summary.name,
+        position,
+        "numeric",
+        display,
+        n_missing=summary.n_missing,
+        distinct=_discrete_values(summary, origin),
+        origin=origin,
+        unit=summary.unit,
+        time_zone=summary.time_zone,
+    )
+
+
+def _reason_to_set_aside(summary: ColumnSummary) -> str:
+    if summary.n_present == 0:
+        return "no values"
+    if summary.counts is not None and len(summary.counts) == 1 and summary.n_missing == 0:
+        return f"the same value in every row{_shown(summary)}"
+    if summary.role == "numeric":
+        return ""
+    if summary.counts is None:
+        return f"an identifier or free text, more than {NOMINAL_CAP:,} distinct values"
+    n_distinct = len(summary.counts)
+    looks_unique = n_distinct >= IDENTIFIER_FROM and 2 * n_distinct > summary.n_present
+    if looks_unique and summary.kind in ("text", "mixed") and not summary.chosen:
+        return f"an identifier, {n_distinct:,} distinct values in {summary.n_present:,} rows"
+    return ""
+
+
+def _shown(summary: ColumnSummary) -> str:
+    value: Category = next(iter(summary.counts or {}))
+    return "" if summary.kind in TEMPORAL else f": {describe(value)}"
+
+
+def _origin(summary: ColumnSummary) -> int:
+    if not isinstance(summary.low, int) or not isinstance(summary.high, int):
+        return 0
+    return summary.low if max(abs(summary.low), abs(summary.high)) > EXACT else 0
+
+
+def _discrete_values(summary: ColumnSummary, origin: int) -> tuple[float, ...]:
+    if summary.counts is None or len(summary.counts) > MAX_DISCRETE:
+        return ()
+    if len(summary.counts) > 1 and summary.n_present < MIN_REPEATS * len(summary.counts):
+        return ()
+    # The values of a numeric column are numbers, whatever the type of categories in general says.
+    numbers = [value for value in summary.counts if not isinstance(value, str)]
+    return tuple(sorted(float(value - origin) for value in numbers))
