@@ -103,9 +103,8 @@ def exact_trees(X: np.ndarray) -> tuple[float, float]:
 
 def our_trees(X: np.ndarray) -> tuple[float, float]:
     """Bin the columns and grow all our trees by the same criterion."""
-    from admercs.table.bins import encode_table, find_binning
-    from admercs.table.frame import read_frame
-    from admercs.table.schema import learn_schema, prepare, summarise
+    from admercs.table import learn_schema, prepare, read_frame, summarise
+    from admercs.table.bins import bin_table
     from admercs.trees.growth import TreeSettings, grow_forest
 
     def grow(X: np.ndarray) -> float:
@@ -113,8 +112,7 @@ def our_trees(X: np.ndarray) -> tuple[float, float]:
         schema = learn_schema(summarise(frame, "auto"))
         table = prepare(frame, schema)
         start = time.perf_counter()
-        binning = find_binning(table, schema, 254, 1)
-        codes = encode_table(table, schema, binning, 1)
+        binning, codes = bin_table(table, schema, 254, 1)
         settings = TreeSettings("variance", 10, 0.02, 0.0)
         grow_forest(
             codes, binning.edges, binning.n_codes, schema.used, table.column, settings, 1

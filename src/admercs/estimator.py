@@ -15,16 +15,30 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from admercs.detector.fit import FitSettings, fit_model
-from admercs.detector.judge import Judge, judge_cells, judge_evidence
+from admercs.detector.judge import judge_cells, judge_evidence
 from admercs.detector.model import Model, Settings
 from admercs.detector.persist import ModelFileError, load_model, save_model
 from admercs.evidence.threshold import automatic_threshold
-from admercs.explanation import Context, Explanations, Pattern
+from admercs.explanation import (
+    Context,
+    Explanations,
+    Pattern,
+    anomalous_contexts,
+    describe_context,
+    patterns,
+)
 from admercs.paper import PAPER_PARAMETERS
 from admercs.progress import progress_printer
-from admercs.table.columns import Column
-from admercs.table.frame import Frame, read_frame
-from admercs.table.schema import Prepared, learn_schema, prepare, summarise
+from admercs.report import Report, judge_piece, make_report
+from admercs.table import (
+    Column,
+    Frame,
+    Prepared,
+    learn_schema,
+    prepare,
+    read_frame,
+    summarise,
+)
 from admercs.trees.growth import TreeSettings
 from admercs.trees.view import Tree
 
@@ -160,8 +174,8 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         tol: float = 1e-6,
         feedback: str = "centred",
         marginal: bool = True,
-        max_bins: int | str = 254,
-        nominal: str | Sequence[str | int] = "auto",
+        max_bins: int | Literal["exact"] = 254,
+        nominal: Literal["auto"] | Sequence[str | int] = "auto",
         contamination: str | float | dict[str, float] = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -246,7 +260,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
             tol=self.tol,
             centred=self.feedback == "centred",
             max_bins=self.max_bins,
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=self._threads(),
         )
 
     def _threshold(self, evidence: NDArray[np.float64]) -> float:
@@ -270,7 +284,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         return prepare(read_frame(X), self.model_.schema)
 
     def _evidence(self, X: Any) -> NDArray[np.float64]:
-        return judge_evidence(self.model_, self._prepare(X), effective_n_jobs(self.n_jobs))
+        return judge_evidence(self.model_, self._prepare(X), self._threads())
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return log(1 − δ) of each row: 0 is perfectly normal, lower is more anomalous.
@@ -306,7 +320,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         The sum over a row is exactly ``-score_samples``. Columns that were set aside contribute nothing.
         """
         check_is_fitted(self)
-        return judge_cells(self.model_, self._prepare(X), effective_n_jobs(self.n_jobs))
+        return judge_cells(self.model_, self._prepare(X), self._threads())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted detector to one file, without pickle.
@@ -338,6 +352,107 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         if extra["feature_names_in"] is not None:
             detector.feature_names_in_ = np.asarray(extra["feature_names_in"], dtype=object)
         return detector
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        top: int | None = 3,
+        labels: Sequence[Any] | None = None,
+        noun: str = "rows",
+    ) -> Explanations:
+        """Give the reasons for the score of each row, in words.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain, training rows or new ones.
+        top : int or None, default=3
+            The most reasons per row; None for all.
+        labels : sequence, optional
+            What the rows are called; by default a pandas table's index, or the rows' numbers.
+        noun : str, default="rows"
+            What the rows are, in the plural: "cars" makes "Cars with …".
+
+        Returns
+        -------
+        explanations : Explanations
+            One `RowExplanation` per row, its reasons sorted by evidence. The evidence of all reasons
+            of a row, the unlisted rest included, adds up to ``-score_samples``.
+        """
+        check_is_fitted(self)
+        piece = judge_piece(self.model_, X, labels=_row_labels(X, labels), n_jobs=self._threads())
+        return piece.rows(np.arange(len(piece.evidence))).explain(self.model_, top, noun)
+
+    def top(
+        self, X: Any, n: int = 10, *, top: int | None = 3, noun: str = "rows"
+    ) -> Explanations:
+        """Explain the `n` most anomalous rows of a table, most anomalous first.
+
+        The other parameters are those of `explain`.
+        """
+        check_is_fitted(self)
+        if n < 0:
+            raise ValueError(f"n must be a number of rows, 0 or more; it is {n!r}")
+        piece = judge_piece(self.model_, X, labels=_row_labels(X, None), n_jobs=self._threads())
+        order = np.argsort(-piece.evidence, kind="stable")[:n]
+        return piece.rows(order).explain(self.model_, top, noun)
+
+    def describe_context(self, leaf: int, *, noun: str = "rows") -> Context:
+        """Describe any context, by the number in ``Reason.context`` or ``Context.leaf``."""
+        check_is_fitted(self)
+        return describe_context(self.model_, leaf, noun=noun)
+
+    def patterns(self, top: int | None = 20, *, noun: str = "rows") -> list[Pattern]:
+        """Return the strongest normal patterns of the table: what is typical where."""
+        check_is_fitted(self)
+        return patterns(self.model_, top, noun=noun)
+
+    def report(
+        self,
+        X: Any,
+        *,
+        labels: Sequence[Any] | None = None,
+        name: str = "table",
+        rows: int = 500,
+        top: int = 5,
+        noun: str = "rows",
+    ) -> Report:
+        """Judge a table and make a page about it to hand on.
+
+        Parameters
+        ----------
+        X : table
+            The training table or new rows.
+        labels : sequence, optional
+            What the rows are called; by default a pandas table's index, or the rows' numbers.
+        name : str, default="table"
+            What the table is called.
+        rows : int, default=500
+            The most rows listed.
+        top : int, default=5
+            The most reasons per row.
+        noun : str, default="rows"
+            What the rows are, in the plural.
+
+        Returns
+        -------
+        report : Report
+            With ``write_html(path)``, ``to_dict()``, ``open()``; a notebook shows it as a page.
+        """
+        check_is_fitted(self)
+        return make_report(
+            self.model_, X, threshold=-self.offset_, contamination=self.contamination,
+            labels=labels, name=name, rows=rows, top=top, noun=noun, n_jobs=self._threads(),
+        )  # fmt: skip
+
+    def _threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    @property
+    def contexts_(self) -> list[Context]:
+        """The anomalous contexts, most anomalous first."""
+        return anomalous_contexts(self._fitted("contexts_"))
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -377,3 +492,10 @@ def _stated_threshold(contamination: dict[str, float]) -> float:
         'contamination as a dict is {"score": s} with 0 <= s < 1 or {"evidence": e} with e >= 0; '
         f"it is {contamination!r}"
     )
+
+
+def _row_labels(X: Any, labels: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return what the rows are called: a pandas table names its rows itself."""
+    if labels is None and hasattr(X, "iloc"):
+        return list(X.index)
+    return labels

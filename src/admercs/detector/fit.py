@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from admercs.density.lookup import judge_column
 from admercs.detector.judge import Judge, run_blocks
 from admercs.detector.model import Model, Settings
 from admercs.evidence.feedback import iterate
-from admercs.table.bins import encode_table, find_binning
-from admercs.table.schema import Prepared, Schema
+from admercs.table.bins import bin_table
+from admercs.table.prepared import Prepared
+from admercs.table.schema import Schema
 from admercs.trees.growth import TreeSettings, grow_forest
 
 # Levels at which the training evidence is remembered: fine where percentiles matter.
@@ -37,7 +39,7 @@ class FitSettings:
     n_iter: int
     tol: float
     centred: bool
-    max_bins: int | str
+    max_bins: int | Literal["exact"]
     n_jobs: int
 
 
@@ -63,8 +65,8 @@ def fit_model(
         return report
 
     n_jobs = settings.n_jobs
-    binning = find_binning(table, schema, settings.max_bins, n_jobs)
-    codes = encode_table(table, schema, binning, n_jobs, tell("encoding"))
+    binning, codes = bin_table(table, schema, settings.max_bins, n_jobs)
+    tell("encoding")(1, 1)
     forest, leaves = grow_forest(
         codes, binning.edges, binning.n_codes, schema.used, table.column, settings.trees, n_jobs,
         tell("trees"),
@@ -143,9 +145,8 @@ def _final_evidence(
     evidence = base.copy()
     judge = Judge(model)
     rows = np.flatnonzero(touched)
-    for chunk in np.array_split(rows, max(1, len(rows) // 4096)):
-        if len(chunk):
-            evidence[chunk] = judge.cells(table.rows(chunk)).sum(axis=1)
+    block = np.stack([table.column(m)[rows] for m in range(model.forest.n_trees)])
+    evidence[rows] = judge.cells(block).sum(axis=1)
     return evidence
 
 

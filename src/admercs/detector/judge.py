@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from admercs.density.lookup import judge_column
 from admercs.detector.model import Judgement, Model
 from admercs.evidence.noisy_or import log_complement, weigh_cells, weigh_views
-from admercs.table.schema import Prepared
+from admercs.table.prepared import Prepared
 from admercs.trees.walk import find_leaves
 
 BLOCK = 4096
