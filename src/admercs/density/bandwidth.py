@@ -79,9 +79,15 @@ def floors(grids: Grids, spread: Spread, column_range: float) -> Floats:
     Sixteen cells (1/256 of the central range, more for few rows) is what the grid resolves and the
     tables hold. Where all values are equal there is no spread to go by: a thousandth of the whole
     column's central range then says how close another value must be to count as the same.
+
+    Whole numbers and rounded values lie on a comb. Half of the gap between its teeth makes a smooth
+    density of it that still keeps neighbouring values apart; any less would call everything between
+    two teeth untypical. A few values far apart are no comb.
     """
-    resolved = MIN_CELLS * grids.width
-    return np.where(spread.sigma < 0.5, np.maximum(1e-3 * column_range, resolved), resolved)
+    is_comb = (spread.n_core >= 3 * spread.n_distinct) & (spread.gap <= spread.sigma / 2)
+    cells = np.maximum(MIN_CELLS, np.where(is_comb, spread.gap / 2, 0.0))
+    is_constant = spread.sigma < 0.5
+    return np.maximum(cells * grids.width, np.where(is_constant, 1e-3 * column_range, 0.0))
 
 
 def solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:

@@ -115,6 +115,8 @@ def lay_grids(centre: Floats, central: Floats, n: Ints) -> Grids:
     of the central range; below 512 rows such a narrow kernel has no use and the cells would only
     cost memory.
     """
+    # Ranges at the ends of what a float64 holds are cut so that a cell and its inverse are finite.
+    central = np.clip(central, 1e-304, 1e304)
     bits = np.ceil(np.log2(np.maximum(8 * n, 1))).astype(np.int64)
     cells = np.int64(1) << np.clip(bits, 9, 12)
     return Grids(centre - central * (CORE / 2), central / cells, pointers(cells * 3 // 2))
@@ -144,7 +146,8 @@ def widen(
     """
     z = -ndtri(_TAIL)
     factor = 2 * z / -(ndtri(low_share) + ndtri(high_share))
-    return (high - low) * factor, low / 2 + high / 2
+    with np.errstate(over="ignore"):
+        return (high - low) * factor, low / 2 + high / 2
 
 
 def _code_bounds(edges: Floats, limits: tuple[float, float], shift: int) -> tuple[Floats, Floats]:
@@ -156,7 +159,8 @@ def _code_bounds(edges: Floats, limits: tuple[float, float], shift: int) -> tupl
     inner = edges[(1 << shift) - 1 :: 1 << shift]
     if len(inner) == 0:
         return np.array([limits[0]]), np.array([limits[1]])
-    reach = 4.0 * (edges[-1] - edges[0])
+    with np.errstate(over="ignore"):
+        reach = 4.0 * (edges[-1] - edges[0])
     reach = reach if reach > 0 else np.inf
     low = max(limits[0], inner[0] - reach)
     high = min(limits[1], inner[-1] + reach)

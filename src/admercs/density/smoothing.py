@@ -134,7 +134,7 @@ def read_levels(
             value = cubic(
                 log_density[i - 1], log_density[i], log_density[i + 1], log_density[i + 2], t
             )
-            if value > 0:
+            if value > np.log(_NEGLIGIBLE):
                 level[p] = value
 
 
@@ -149,6 +149,16 @@ def cubic(before: float, here: float, there: float, beyond: float, t: float) -> 
         + here * inner * (t - 1)
         - there * inner * t
     )
+
+
+@kernel
+def _peak(y: Floats, p: int) -> float:
+    """Return y[p], or the top of the parabola through p and its neighbours if p is highest."""
+    before, here, after = y[p - 1], y[p], y[p + 1]
+    if here < before or here < after or here + here == before + after:
+        return here
+    slope = after - before
+    return here + slope * slope / (8 * (here + here - before - after))
 
 
 @kernel
@@ -170,7 +180,7 @@ def choose_runs(
             for block in range(block_ptr[slot], block_ptr[slot + 1]):
                 stop = at[block] - 8
                 for p in range(at[block] + 2, at[block + 1] - 2):
-                    if log_density[p] <= bar or total > cap[slot]:
+                    if total > cap[slot] or _peak(log_density, p) <= bar:
                         continue
                     # Going on over a short gap is cheaper than another run.
                     if p - 2 > stop + 4:

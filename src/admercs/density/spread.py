@@ -23,14 +23,15 @@ class Spread(NamedTuple):
     upper_quartile: Floats
     sigma: Floats  # of the rows in the core
     n_distinct: Floats  # about how many different values there are in the core
+    gap: Floats  # mean distance from one of them to the next
 
 
 def measure(counts: ValueCounts, grids: Grids) -> Spread:
     """Measure the spread of each slot's values; extreme values touch only their own rank."""
     n_slots = len(counts.ptr) - 1
-    n, n_core, sigma, n_distinct = np.zeros((4, n_slots))
+    n, n_core, sigma, n_distinct, gap = np.zeros((5, n_slots))
     core = np.empty((2, n_slots), dtype=np.int64)
-    _measure(*counts, grids.size, core, n, n_core, sigma, n_distinct)
+    _measure(*counts, grids.size, core, n, n_core, sigma, n_distinct, gap)
     low, high, lower_quartile, upper_quartile = np.zeros((4, n_slots))
     first, stop = counts.ptr[:-1], counts.ptr[1:]
     _quantiles(counts.cell, counts.weight, first, stop, n, tail_share(n), low, high)
@@ -45,7 +46,7 @@ def measure(counts: ValueCounts, grids: Grids) -> Spread:
         lower_quartile,
         upper_quartile,
     )
-    return Spread(n, n_core, low, high, lower_quartile, upper_quartile, sigma, n_distinct)
+    return Spread(n, n_core, low, high, lower_quartile, upper_quartile, sigma, n_distinct, gap)
 
 
 def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
@@ -66,15 +67,17 @@ def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
     slots = np.flatnonzero(wrong)
     # Two cells is all that a single value can occupy.
     width, left = grids.width[slots], grids.left[slots]
-    central = np.maximum(central[slots], 2.0) * width
-    n = np.rint(spread.n[slots]).astype(np.int64)
-    return lay_grids(left + middle[slots] * width, central, n), slots
+    with np.errstate(over="ignore"):
+        central = np.maximum(central[slots], 2.0) * width
+        centre = np.clip(left + middle[slots] * width, -1e308, 1e308)
+    return lay_grids(centre, central, np.rint(spread.n[slots]).astype(np.int64)), slots
 
 
 @kernel
 def _measure(
     ptr: Ints, cell: Ints, weight: Ints, size: Ints,
     core: Ints, n: Floats, n_core: Floats, sigma: Floats, n_distinct: Floats,
+    gap: Floats,
 ) -> None:  # fmt: skip
     for slot in range(len(ptr) - 1):
         begin, end = ptr[slot], ptr[slot + 1]
@@ -97,6 +100,8 @@ def _measure(
             runs += run % 2  # one value occupies one or two neighbouring cells
         core[0, slot], core[1, slot] = begin, end
         n[slot], n_core[slot], n_distinct[slot] = total / ONE, inside / ONE, runs
+        if runs > 1:
+            gap[slot] = (cell[end - 1] - cell[begin]) / (runs - 1)
         if inside > 0:
             # Sharing a row between two cells adds a sixth of a squared cell to the variance.
             variance = second / inside - (first / inside) ** 2 - 1 / 6

@@ -17,7 +17,7 @@ from admercs.density.smoothing import choose_runs, join_cells, lay_out, read_lev
 
 _CELLS = 32  # joined cells per bandwidth, up to twice as many
 _FINE = 8  # table points per bandwidth ...
-_COARSE = 4  # ... and where the table would get too long
+_COARSE = 5  # ... and where the table would get too long
 _CUT = 1e-5  # kernels end where all rows together would reach this share of the floor
 
 
