@@ -37,7 +37,8 @@ def _select(ptr: Ints, level: Floats, mass: Floats, rho: float, out: Floats) -> 
             total += mass[p]
         if total == 0:
             continue
-        rank = (1 - rho + _TINY) * total
+        share = 1 - rho + _TINY
+        rank = share * total if share < 1 else (1 - 1e-12) * total
         while low < high:
             pivot = level[(low + high) // 2]
             i, j = low, high
@@ -65,7 +66,7 @@ def _select(ptr: Ints, level: Floats, mass: Floats, rho: float, out: Floats) -> 
             elif below > rank:
                 low = j + 1
                 high = j + 1
-            elif i > high:  # ρ = 0, or rounding: the largest level
+            elif i > high:  # only rounding leads here: the largest level
                 out[slot] = pivot
                 low = high + 1
             else:

@@ -1,0 +1,242 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admercs.density import fit_distributions, judge_column, likelihoods_at
+from admercs.density.counts import count_codes, count_values, merge_values, node_counts
+from admercs.density.distributions import at_rho, of_few_values
+from admercs.density.fitting import code_layout, finish_continuous, fit_target, value_limits
+from admercs.density.grids import place_grids
+from admercs.density.lookup import log_likelihood
+from admercs.density.plans import plan_target, restrict
+from admercs.density.spread import measure, regrid
+from admercs.table.columns import Column
+
+from .tools import encode, fit_columns, fit_one, make_forest, numeric, quantile_edges
+
+NOMINAL = Column("colour", 1, "nominal", "text", categories=("red", "green", "blue"), n_grouped=4)
+DISCRETE = Column("doors", 2, "numeric", "integer", distinct=(2.0, 4.0, 5.0))
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A continuous, a nominal and a discrete target, three leaves each, some values missing."""
+    rng = np.random.default_rng(7)
+    n = 1500
+    group = rng.integers(0, 3, n)
+    values = [
+        np.where(rng.random(n) < 0.04, np.nan, rng.normal(3.0 * group, 1 + group)),
+        np.where(rng.random(n) < 0.5, group + 1.0, rng.integers(1, 5, n)),
+        rng.choice([2.0, 4.0, 5.0], size=n, p=[0.05, 0.6, 0.35]),
+    ]
+    values[2][group == 2] = np.nan
+    forest = make_forest(3, 3, 3, scorers={3: 2})
+    leaves = np.stack([forest.leaves(m)[group] for m in range(3)]).astype(np.int32)
+    columns = [numeric(), NOMINAL, DISCRETE]
+    return forest, values, leaves, columns
+
+
+def assert_equal(a, b):
+    for name, left, right in zip(a._fields, a, b, strict=True):
+        np.testing.assert_array_equal(left, right, err_msg=name)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_and_the_order_of_rows_change_nothing(mixed, n_jobs):
+    forest, values, leaves, columns = mixed
+    once = fit_columns(forest, values, leaves, columns)
+    order = np.random.default_rng(n_jobs).permutation(leaves.shape[1])
+    again = fit_columns(
+        forest, [x[order] for x in values], leaves[:, order], columns, n_jobs=n_jobs
+    )
+    assert_equal(once, again)
+
+
+def fit_in_pieces(plan, x, leaves, column, edges, pieces):
+    """How a partitioned table is fitted: count each piece, merge, go on."""
+    codes = encode(x, edges)
+    n_codes, shift = code_layout(column, edges)
+    counts = node_counts(
+        plan, sum(count_codes(codes[p], leaves[p], plan, n_codes, shift) for p in pieces)
+    )
+    limits = [value_limits(x[p]) for p in pieces if not np.isnan(x[p]).all()]
+    low, high = min(a for a, _ in limits), max(b for _, b in limits)
+    grids = place_grids(counts, edges, (low, high), shift)
+    column_range = float(grids.central[0])
+
+    def count(plan, grids):
+        return merge_values([count_values(x[p], leaves[p], plan, grids) for p in pieces])
+
+    counted = count(plan, grids)
+    better, wrong = regrid(measure(counted, grids), grids)
+    if len(wrong):
+        counted = counted.replace(wrong, count(restrict(plan, wrong), better))
+        grids = grids.replace(wrong, better)
+    return finish_continuous(plan, counts, counted, grids, column_range)
+
+
+@settings(max_examples=15, deadline=None)
+@given(cuts=st.lists(st.integers(0, 1500), max_size=5))
+def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts):
+    forest, values, leaves, columns = mixed
+    plan, edges = plan_target(forest, 0), quantile_edges(values[0])
+    x = values[0].copy()
+    x[leaves[0] == forest.leaves(0)[0]] = 1.25  # one leaf is constant and needs a second grid
+    pieces = np.split(np.arange(1500), sorted(cuts))
+    in_pieces = fit_in_pieces(plan, x, leaves[0], columns[0], edges, pieces)
+    whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, lambda: x)
+    assert_equal(at_rho(in_pieces, 0.9), at_rho(whole, 0.9))
+
+
+def test_few_values_in_pieces(mixed):
+    forest, values, leaves, columns = mixed
+    plan, codes = plan_target(forest, 1), values[1].astype(np.uint8)
+    parts = [count_codes(codes[p], leaves[1][p], plan, 5) for p in (slice(600), slice(600, None))]
+    in_pieces = of_few_values(plan, columns[1], node_counts(plan, parts[0] + parts[1]))
+    whole = fit_target(plan, codes, leaves[1], columns[1], np.empty(0), lambda: values[1])
+    assert_equal(at_rho(in_pieces, 0.9), at_rho(whole, 0.9))
+
+
+@pytest.mark.parametrize("rho", [0.5, 0.8, 0.9, 0.99])
+def test_about_a_fraction_rho_of_the_rows_is_fully_typical(rho):
+    x = np.random.default_rng(0).gamma(2, size=5000)
+    log_omega = judge_column(fit_one(x, rho), 0, np.zeros(5000, np.int32), x)
+    assert np.mean(log_omega > -1e-3) == pytest.approx(rho, abs=0.005)
+    assert log_omega.max() == 0
+
+
+def test_another_rho_needs_no_counting(mixed):
+    forest, values, leaves, columns = mixed
+    edges = [quantile_edges(values[0]), np.empty(0), np.array([3.0, 4.5])]
+    codes = np.stack([
+        encode(values[0], edges[0]), values[1].astype(np.uint16), encode(values[2], edges[2])
+    ])  # fmt: skip
+    kept = list(fit_distributions(forest, codes, leaves, values.__getitem__, edges, columns))
+    for rho in (0.8, 0.95):
+        expected = fit_columns(forest, values, leaves, columns, rho=rho)
+        assert_equal(likelihoods_at(kept, len(forest.n), rho), expected)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(scale=st.floats(1e-3, 1e3), sign=st.sampled_from([-1, 1]), shift=st.floats(-100, 100))
+def test_likelihoods_do_not_depend_on_units(mixed, scale, sign, shift):
+    _, values, leaves, _ = mixed
+    tree = make_forest(3)
+    moved = values[0] * (scale * sign) + shift
+    expected = fit_columns(tree, values[:1], leaves[:1])
+    found = fit_columns(tree, [moved], leaves[:1])
+    nodes = leaves[0]
+    tolerance = 1e-6 if sign > 0 else 0.02  # mirrored bins close on the other side
+    np.testing.assert_allclose(
+        judge_column(found, 0, nodes, moved),
+        judge_column(expected, 0, nodes, values[0]),
+        atol=tolerance,
+    )
+
+
+def test_an_extreme_value_changes_nothing_for_the_others():
+    x = np.random.default_rng(0).normal(size=2000)
+    nodes = np.zeros(2000, np.int32)
+    x[0] = 1e3
+    near = judge_column(fit_one(x), 0, nodes, x)
+    x[0] = 1e9
+    far = judge_column(fit_one(x), 0, nodes, x)
+    np.testing.assert_array_equal(near, far)
+    without = judge_column(fit_one(x[1:]), 0, nodes[1:], x[1:])
+    np.testing.assert_allclose(far[1:], without, atol=0.02)
+
+
+def test_nominal_targets(mixed):
+    forest, values, leaves, columns = mixed
+    fitted = fit_columns(forest, values, leaves, columns)
+    slot = fitted.slot[forest.leaves(1)[0]]
+    rows = leaves[1] == forest.leaves(1)[0]
+    counts = np.bincount(values[1][rows].astype(int), minlength=5)[1:]
+    share = counts / counts.sum()
+    share[3] /= 4  # four rare values share the last code
+    tau = np.exp(fitted.log_tau[slot])
+    for code in range(1, 5):
+        expected = min(1.0, share[code - 1] / tau)
+        assert np.exp(log_likelihood(fitted, 1, slot, code)) == pytest.approx(expected)
+    assert np.all(fitted.count[fitted.value_ptr[slot] : fitted.value_ptr[slot + 1]] == counts)
+
+
+def test_an_unseen_value_counts_as_seen_once(mixed):
+    forest, values, leaves, columns = mixed
+    fitted = fit_columns(forest, values, leaves, columns)
+    slot = fitted.slot[forest.leaves(2)[0]]
+    expected = min(0.0, -np.log(fitted.n[slot]) - fitted.log_tau[slot])
+    for unseen in (3.0, 4.5, -1e300, 1e300):
+        assert log_likelihood(fitted, 2, slot, unseen) == pytest.approx(expected)
+
+
+def test_a_leaf_where_every_value_is_missing(mixed):
+    forest, values, leaves, columns = mixed
+    fitted = fit_columns(forest, values, leaves, columns)
+    slot = fitted.slot[forest.leaves(2)[2]]
+    assert fitted.n[slot] == fitted.n_missing[slot]
+    assert log_likelihood(fitted, 2, slot, np.nan) == 0
+    assert log_likelihood(fitted, 2, slot, 4.0) == pytest.approx(-np.log(fitted.n[slot]))
+    x = np.where(leaves[0] == forest.leaves(0)[2], np.nan, values[0])
+    fitted = fit_columns(make_forest(3), [x], leaves[:1])
+    slot = fitted.slot[forest.leaves(0)[2]]
+    assert log_likelihood(fitted, 0, slot, np.nan) == 0
+    assert log_likelihood(fitted, 0, slot, 0.5) == pytest.approx(-np.log(fitted.n[slot]))
+
+
+def test_a_missing_value_is_judged_by_how_rare_it_is(mixed):
+    forest, values, leaves, columns = mixed
+    fitted = fit_columns(forest, values, leaves, columns)
+    root = fitted.slot[0]
+    n_missing = np.isnan(values[0]).sum()
+    odds = n_missing / (1500 - n_missing)
+    assert np.exp(log_likelihood(fitted, 0, root, np.nan)) == pytest.approx(odds)
+
+
+def test_blocks_and_single_values_are_judged_alike(mixed):
+    forest, values, leaves, columns = mixed
+    fitted = fit_columns(forest, values, leaves, columns)
+    for m in range(3):
+        nodes = forest.scorer[leaves[m]]
+        block = judge_column(fitted, m, nodes, values[m])
+        single = [
+            log_likelihood(fitted, m, fitted.slot[node], x)
+            for node, x in zip(nodes[:50], values[m][:50], strict=True)
+        ]
+        np.testing.assert_array_equal(block[:50], single)
+        assert np.all(block <= 0)
+
+
+def test_progress_is_reported_and_errors_come_through(mixed):
+    forest, values, leaves, columns = mixed
+    seen = []
+    fit_columns(forest, values, leaves, columns, progress=lambda *step: seen.append(step))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_columns(forest, values, leaves, columns, n_jobs=2, progress=stop)
+
+
+def test_rank_codes_of_exact_mode():
+    x = np.random.default_rng(0).normal(size=3000)
+    ordered = np.sort(x)
+    edges = (ordered[1:] + ordered[:-1]) / 2
+    plan = plan_target(make_forest(1), 0)
+    leaves = np.zeros(3000, np.int32)
+    exact = fit_target(plan, encode(x, edges), leaves, numeric(), edges, lambda: x)
+    binned = fit_one(x)
+    assert exact.bandwidth[0] == pytest.approx(binned.bandwidth[0], rel=0.02)
+
+
+def test_golden_values():
+    x = np.random.default_rng(42).normal(size=1000)
+    fitted = fit_one(x)
+    found = [log_likelihood(fitted, 0, 0, value) for value in (0.0, 2.0, 2.5, 3.0, 10.0)]
+    np.testing.assert_allclose(found, GOLDEN, atol=1e-6)
+
+
+GOLDEN = [0.0, -0.612155, -1.938366, -2.969861, -4.137790]

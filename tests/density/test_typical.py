@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from admercs.density import density_curve, typical_region, typical_values
+from admercs.density.typical import is_continuous
+from admercs.table.columns import Column
+
+from .tools import fit_columns, fit_one, make_forest
+
+
+def test_the_region_of_a_normal_sample_is_its_middle():
+    x = np.random.default_rng(0).normal(10, 2, size=50_000)
+    ((low, high),) = typical_region(fit_one(x), 0)
+    assert (low - 10) / 2 == pytest.approx(norm.ppf(0.05), abs=0.05)
+    assert (high - 10) / 2 == pytest.approx(norm.ppf(0.95), abs=0.05)
+
+
+def test_the_region_holds_a_fraction_rho_and_ends_at_tau():
+    rng = np.random.default_rng(1)
+    x = np.concatenate((rng.normal(0, 1, 3000), rng.normal(20, 1, 3000)))
+    fitted = fit_one(x, rho=0.8)
+    regions = typical_region(fitted, 0)
+    assert len(regions) == 2
+    inside = sum(np.mean((low <= x) & (x <= high)) for low, high in regions)
+    assert inside == pytest.approx(0.8, abs=0.005)
+    ends = np.array(regions).ravel()
+    np.testing.assert_allclose(density_curve(fitted, 0, ends), np.exp(fitted.log_tau[0]), rtol=1e-6)
+
+
+def test_a_single_row_makes_everything_typical():
+    assert typical_region(fit_one(np.array([3.0])), 0) == [(-np.inf, np.inf)]
+
+
+def test_the_density_curve_integrates_to_one():
+    fitted = fit_one(np.random.default_rng(0).normal(size=5000))
+    points = np.linspace(-5, 5, 2000)
+    curve = density_curve(fitted, 0, points)
+    floor = curve.min()
+    assert np.log(floor) == pytest.approx(fitted.log_floor[0] + fitted.log_tau[0])
+    area = np.trapezoid(np.where(curve > floor, curve, 0.0), points)
+    assert area == pytest.approx(1, abs=0.002)
+
+
+def test_typical_values_come_by_frequency():
+    column = Column("colour", 0, "nominal", "text", categories=("a", "b", "c", "d"))
+    codes = np.repeat([1.0, 2.0, 3.0, 4.0], [20, 65, 13, 2])
+    fitted = fit_columns(make_forest(1), [codes], np.zeros((1, 100), np.int32), [column])
+    assert typical_values(fitted, 0) == [(1, 0.65), (0, 0.2), (2, 0.13)]
+    assert not is_continuous(fitted, 0)
+    assert is_continuous(fit_one(np.arange(50.0)), 0)
