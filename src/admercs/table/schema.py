@@ -258,6 +258,8 @@ def _decide(summary: ColumnSummary, position: int) -> Column:
         display,
         n_missing=summary.n_missing,
         distinct=_discrete_values(summary, origin),
+        low=None if summary.low is None else float(summary.low - origin),
+        high=None if summary.high is None else float(summary.high - origin),
         origin=origin,
         unit=summary.unit,
         time_zone=summary.time_zone,
