@@ -27,10 +27,8 @@ def make_condition(voice: ColumnVoice, allowed: Range, own: float) -> Condition 
         no training row needs them (a missing value in a column that had none, an unseen category).
         Any allowed value, or ``inf``, when there is no such row.
     """
-    if voice.column.role == "nominal":
-        made = _nominal(voice, allowed, own)
-    else:
-        made = _numeric(voice, allowed, own)
+    word = _nominal if voice.column.role == "nominal" else _numeric
+    made = word(voice, allowed, own)
     if made is None:
         return None
     # Where no value was missing, "or missing" would only puzzle the reader.
@@ -106,31 +104,34 @@ def _numeric(voice: ColumnVoice, allowed: Range, own: float) -> Condition | None
         return _missing(voice)
     if low == -math.inf and high == math.inf:
         return None if allowed.missing else _recorded(voice)
+    # Between whole numbers a threshold is any number; a new row need not be whole, though.
+    whole = voice.whole and not (math.isfinite(own) and own != math.floor(own))
+    ends = [math.floor(end) if whole and math.isfinite(end) else end for end in (low, high)]
     return Condition(
         voice.column.name,
         "interval",
-        low=None if math.isinf(low) else voice.native(low),
-        high=None if math.isinf(high) else voice.native(high),
-        text=f"{voice.name} {_interval_text(voice, allowed, own)}",
+        low=None if math.isinf(low) else voice.native(ends[0]),
+        high=None if math.isinf(high) else voice.native(ends[1]),
+        text=f"{voice.name} {_interval_text(voice, allowed, own, whole)}",
     )
 
 
-def _interval_text(voice: ColumnVoice, allowed: Range, own: float) -> str:
+def _interval_text(voice: ColumnVoice, allowed: Range, own: float, whole: bool) -> str:
     low, high = allowed.low, allowed.high
     inside = [x for x in voice.column.distinct if low < x <= high]
     if inside and (not math.isfinite(own) or own in inside):
         return _few_values_text(voice, low, high, inside)
-    if voice.whole:
+    if whole:
         return _whole_text(voice, low, high)
     step = threshold_step(voice, allowed)
     above = below = ""
     if math.isfinite(low):
         above = voice.say(low, step)
-        if voice.column.display == "number" and not _read(above) - voice.column.origin < own:
+        if _is_number(voice) and not _read(above) - voice.column.origin < own:
             above = voice.floor(low, step)
     if math.isfinite(high):
         below = voice.say(high, step)
-        if math.isfinite(own) and voice.column.display == "number":
+        if math.isfinite(own) and _is_number(voice):
             crossed = _read(below) - voice.column.origin < own
             below = voice.ceil(high, step) if crossed else below
     return _bounds_text(voice, above, below, "above")
@@ -139,6 +140,10 @@ def _interval_text(voice: ColumnVoice, allowed: Range, own: float) -> str:
 def threshold_step(voice: ColumnVoice, allowed: Range) -> float:
     """Return how finely the thresholds of a range are said."""
     return min(voice.step, (allowed.high - allowed.low) / 20)
+
+
+def _is_number(voice: ColumnVoice) -> bool:
+    return voice.column.display in {"number", "integer"}
 
 
 def _read(text: str) -> float:

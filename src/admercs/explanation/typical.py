@@ -120,9 +120,13 @@ def _values(
     places = [place for place, _ in found]
     working = [float(place + 1) if nominal else float(known[place]) for place in places]
     parts = [part for _, part in found]
-    if not nominal and len(places) > 2 and max(places) - min(places) + 1 == len(places):
-        low, high = (voice.say_exactly(x) for x in (min(working), max(working)))
-        text = f"{voice.name} {voice.with_unit(f'{low} to {high}')} ({percent(sum(parts))})"
+    runs = [] if nominal else _runs(sorted(zip(places, working, parts, strict=True)))
+    if not nominal and len(runs) < len(places):
+        said = [
+            f"{voice.with_unit(_span(voice, first, last))} ({percent(share)})"
+            for first, last, share in runs
+        ]
+        text = f"{voice.name} {join(said, 'or')}"
     else:
         text = f"{voice.name} = {_listed(voice, [_name(voice, x) for x in working], parts)}"
     return Typical(
@@ -131,6 +135,27 @@ def _values(
         share=sum(parts),
         text=text + _where(recorded),
     )
+
+
+def _runs(values: list[tuple[int, float, float]]) -> list[tuple[float, float, float]]:
+    """Join neighbouring values (place, value, share) into (first, last, share), if they are many.
+
+    Two values are best named; three or more in a row are a range.
+    """
+    runs: list[list[tuple[int, float, float]]] = []
+    for value in values:
+        if runs and value[0] == runs[-1][-1][0] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    if len(values) < 3 or max(map(len, runs)) < 2:
+        runs = [[value] for value in values]
+    return [(run[0][1], run[-1][1], sum(share for _, _, share in run)) for run in runs]
+
+
+def _span(voice: ColumnVoice, first: float, last: float) -> str:
+    low, high = voice.say_exactly(first), voice.say_exactly(last)
+    return low if first == last else f"{low} to {high}"
 
 
 def _name(voice: ColumnVoice, x: float) -> str:

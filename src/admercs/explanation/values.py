@@ -136,10 +136,10 @@ class ColumnVoice:
         if column.role == "nominal":
             code = int(x)
             return column.categories[code - 1] if code <= len(column.categories) else None
-        if column.display == "number":
+        if column.display == "number" or (column.display == "integer" and x != math.floor(x)):
             return float(x + column.origin)
         if column.display == "integer":
-            return math.floor(x) + column.origin
+            return int(x) + column.origin
         if column.display == "boolean":
             return bool(x)
         if column.unit == "D":
@@ -168,9 +168,9 @@ class ColumnVoice:
 
     def say(self, x: float, step: float | None = None, rounding: str = ROUND_HALF_EVEN) -> str:
         """Say a numeric working value, without its unit, to the digits that ``step`` needs."""
-        if self.column.display == "number":
-            return number(float(x + self.column.origin), decimals_for(step or self.step), rounding)
         value = self.native(x)
+        if isinstance(value, float):
+            return number(value, decimals_for(step or self.step), rounding)
         if isinstance(value, dt.datetime | dt.timedelta | dt.time):
             return _say_time(value, (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY))
         if isinstance(value, int) and not isinstance(value, bool):
@@ -181,9 +181,10 @@ class ColumnVoice:
 
     def say_exactly(self, x: float) -> str:
         """Say a numeric working value as it was recorded, unless that has needless digits."""
-        if self.column.display != "number":
+        value = self.native(x)
+        if not isinstance(value, float):
             return self.say(x)
-        exact = Decimal(f"{float(x + self.column.origin):.12g}")
+        exact = Decimal(f"{value:.12g}")
         wanted = max(0, -int(exact.as_tuple().exponent))
         return number(float(exact), min(wanted, max(0, decimals_for(self.step) + 2)))
 

@@ -14,7 +14,7 @@ __all__ = ["View", "merged_views"]
 
 # Of two statements about the same value that are nearly as strong, the one without conditions is
 # the simpler one.
-_WHOLE_TABLE_SUFFICES = 0.9
+_WHOLE_TABLE_SUFFICES = 0.75
 
 
 @dataclass

@@ -159,6 +159,8 @@ class Voice:
             if column.role == "nominal":
                 if own > len(column.categories):
                     return True
+            elif column.display == "integer" and own != math.floor(own):
+                return True
             elif not column.distinct:
                 step = threshold_step(self.column(attribute), allowed)
                 if own - allowed.low < step or allowed.high - own < step:

@@ -1,0 +1,160 @@
+"""Reasons add up, are true, and read well."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admercs import ADMERCS
+from admercs.explanation import Explanations
+from tests.explanation.conftest import mixed_table
+from tests.explanation.truth import check_additive, check_all, each
+
+
+@pytest.mark.parametrize("top", [0, 1, 3, None])
+def test_reasons_add_up_to_the_score(model, table, top) -> None:
+    explanations = model.explain(table, top=top)
+    check_additive(explanations)
+    scores = model.score_samples(table)
+    assert np.allclose([row.evidence for row in explanations], -scores, rtol=1e-12, atol=1e-12)
+    if top is not None:
+        assert all(len(row.reasons) <= top for row in explanations)
+    else:
+        assert all(row.rest == 0 and row.n_rest == 0 for row in explanations)
+
+
+def test_reasons_are_true_of_the_training_table(model, table) -> None:
+    check_all(model.explain(table, top=None), table, table)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.integers(60, 250))
+def test_reasons_are_true_of_any_table(seed: int, n: int) -> None:
+    table = mixed_table(seed, n)
+    check_all(ADMERCS().fit(table).explain(table, top=None), table, table)
+
+
+def test_reasons_are_true_of_new_rows(model, table) -> None:
+    rows = mixed_table(7, 200)
+    rng = np.random.default_rng(0)
+    for name in rows.columns:
+        rows[name] = rows[name].astype(object).where(rng.random(len(rows)) > 0.2, None)
+    rows = rows.astype({"pay (kEUR)": float, "age": float, "shifts": float})
+    rows["start"] = pd.to_datetime(rows["start"])
+    rows.loc[::3, "job"] = "astronaut"
+    rows["shifts"] += 0.5
+    check_all(model.explain(rows, top=None), rows, table)
+
+
+def test_a_global_outlier_is_compared_with_the_whole_table(model, table) -> None:
+    first = model.explain(table.head(1), noun="people")[0].reasons[0]
+    assert first.target == "pay (kEUR)"
+    assert first.value == 400.25
+    assert first.text.endswith("but this person has 400.25 kEUR.")
+
+
+def test_missing_values_have_a_sentence(model, table) -> None:
+    row = table[table["night work"]].head(1).astype(object).assign(age=None).astype({"age": float})
+    reasons = model.explain(row, top=None)[0].reasons
+    said = next(reason for reason in each(reasons) if reason.target == "age")
+    assert said.value is None
+    assert said.value_text == "missing"
+    assert "age recorded (100%), but here it is missing." in said.text
+
+
+def test_unseen_categories_have_a_sentence(model, table) -> None:
+    row = table.iloc[[10]].assign(job="astro <b>naut</b>")
+    explanations = model.explain(row, top=None)
+    said = next(reason for reason in each(explanations[0].reasons) if reason.target == "job")
+    assert said.value == "astro <b>naut</b>"
+    assert "job = astro <b>naut</b>, which was never seen in the training table." in said.text
+    assert "<b>" not in explanations._repr_html_()
+    assert "&lt;b&gt;naut" in explanations._repr_html_()
+
+
+def test_explaining_does_not_change_the_model(model, table) -> None:
+    before = pickle.dumps(model)
+    model.explain(table.head(20))
+    assert pickle.dumps(model) == before
+
+
+def test_explanations_are_frozen(model, table) -> None:
+    row = model.explain(table.head(1))[0]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        row.score = 0.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        row.reasons[0].evidence = 0.0
+
+
+def test_bad_input(model, table) -> None:
+    with pytest.raises(ValueError, match="top must be"):
+        model.explain(table.head(1), top=-1)
+    with pytest.raises(IndexError, match="there is no explanation 5: 2 rows were explained"):
+        model.explain(table.head(2))[5]
+    assert len(model.explain(table.head(0))) == 0
+    assert str(model.explain(table.head(0))) == ""
+
+
+def test_sequence(model, table) -> None:
+    explanations = model.explain(table.head(5))
+    assert [row.label for row in explanations] == [0, 1, 2, 3, 4]
+    assert isinstance(explanations[1:3], Explanations)
+    assert explanations[-1].label == 4
+    assert [row.label for row in explanations[1:3]] == [1, 2]
+
+
+def test_dict_is_ready_for_json(model, table) -> None:
+    explanations = model.explain(table.tail(30), top=None)
+    made = explanations.to_dict()
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+    assert made["version"] == 1
+    row = made["rows"][0]
+    assert list(row) == [
+        "label", "score", "evidence", "percentile", "by_association", "reasons", "rest", "n_rest",
+        "cells",
+    ]  # fmt: skip
+    reason = next(row["reasons"][0] for row in made["rows"] if row["reasons"])
+    assert list(reason) == [
+        "kind", "target", "value", "value_text", "conditions", "typical", "n", "likelihood",
+        "evidence", "share", "context", "also", "text",
+    ]  # fmt: skip
+
+
+def test_frame_has_one_line_per_reason(model, table) -> None:
+    explanations = model.explain(table.head(8))
+    frame = explanations.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame) == sum(len(row.reasons) for row in explanations)
+    assert frame.loc[0, "text"] == explanations[0].reasons[0].text
+    assert isinstance(explanations.to_frame("polars"), pl.DataFrame)
+    with pytest.raises(ValueError, match="'pandas' or 'polars'"):
+        explanations.to_frame("excel")
+
+
+def test_frame_is_of_the_kind_that_was_explained(table) -> None:
+    frame = pl.from_pandas(table)
+    explanations = ADMERCS().fit(frame).explain(frame.head(4))
+    assert isinstance(explanations.to_frame(), pl.DataFrame)
+
+
+def test_text_of_a_row(model, table) -> None:
+    lines = str(model.explain(table.head(1), top=1)[0]).splitlines()
+    assert lines[0].startswith("row 0   score 0.9")
+    assert lines[1].startswith("  1. All rows typically have pay ")
+    assert lines[1].endswith("% of the evidence)")
+
+
+def test_percentiles_follow_the_evidence(model, table) -> None:
+    rows = sorted(model.explain(table, top=0), key=lambda row: row.evidence)
+    percentiles = [row.percentile for row in rows]
+    assert percentiles == sorted(percentiles)
+    assert percentiles[-1] == 100
+    assert abs(percentiles[len(rows) // 2] - 50) < 2
