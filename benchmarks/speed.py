@@ -26,10 +26,9 @@ import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
 TIMEOUT = 900
-THREADS = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-}
+THREADS = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 
 
 def structured_table(n: int, m: int, seed: int = 0) -> np.ndarray:
@@ -114,9 +113,7 @@ def our_trees(X: np.ndarray) -> tuple[float, float]:
         start = time.perf_counter()
         binning, codes = bin_table(table, schema, 254, 1)
         settings = TreeSettings("variance", 10, 0.02, 0.0)
-        grow_forest(
-            codes, binning.edges, binning.n_codes, schema.used, table.column, settings, 1
-        )
+        grow_forest(codes, binning.edges, binning.n_codes, schema.used, table.column, settings, 1)
         return time.perf_counter() - start
 
     grow(X[:500])  # load the compiled code
@@ -249,10 +246,12 @@ def draw(report: dict[str, Any], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for ax, key, label in zip(axes, ("growth_n", "growth_m"), ("rows (10 columns)", "columns (100,000 rows)"), strict=True):  # fmt: skip
+    plots = [("growth_n", "n", "rows (10 columns)"), ("growth_m", "m", "columns (100,000 rows)")]
+    for ax, (key, size, label) in zip(axes, plots, strict=True):
         for name, style in (("admercs", "o-"), ("IsolationForest", "s--")):
-            points = [(p["n"] if key == "growth_n" else p["m"], total(p["results"][name])) for p in report[key]]  # fmt: skip
-            ax.loglog(*zip(*points, strict=True), style, label=name, color="black", markersize=4)
+            x = [point[size] for point in report[key]]
+            y = [total(point["results"][name]) for point in report[key]]
+            ax.loglog(x, y, style, label=name, color="black", markersize=4)
         ax.set_xlabel(label)
         ax.set_ylabel("fit + score, seconds, one thread")
         ax.grid(alpha=0.3)

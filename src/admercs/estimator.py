@@ -384,9 +384,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         piece = judge_piece(self.model_, X, labels=_row_labels(X, labels), n_jobs=self._threads())
         return piece.rows(np.arange(len(piece.evidence))).explain(self.model_, top, noun)
 
-    def top(
-        self, X: Any, n: int = 10, *, top: int | None = 3, noun: str = "rows"
-    ) -> Explanations:
+    def top(self, X: Any, n: int = 10, *, top: int | None = 3, noun: str = "rows") -> Explanations:
         """Explain the `n` most anomalous rows of a table, most anomalous first.
 
         The other parameters are those of `explain`.

@@ -71,7 +71,9 @@ def test_scores_belong_together(model: ADMERCS, cars: pd.DataFrame) -> None:
     assert model.scores_.max() < 1
 
 
-@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+@pytest.mark.parametrize(
+    "convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"]
+)
 def test_all_kinds_of_tables_give_the_same_scores(convert, model, cars) -> None:  # type: ignore[no-untyped-def]
     table = convert(cars)
     np.testing.assert_array_equal(ADMERCS().fit(table).scores_, model.scores_)
@@ -96,7 +98,9 @@ def test_rows_and_columns_in_another_order(model: ADMERCS, cars: pd.DataFrame) -
     rows = np.random.default_rng(0).permutation(len(cars))
     shuffled = ADMERCS().fit(cars.iloc[rows])
     np.testing.assert_array_equal(shuffled.scores_, model.scores_[rows])
-    np.testing.assert_array_equal(model.score_samples(cars[cars.columns[::-1]]), model.score_samples(cars))
+    np.testing.assert_array_equal(
+        model.score_samples(cars[cars.columns[::-1]]), model.score_samples(cars)
+    )
     turned = ADMERCS().fit(cars[cars.columns[::-1]])
     np.testing.assert_allclose(turned.scores_, model.scores_, atol=1e-12)
 
@@ -149,7 +153,12 @@ def test_columns_that_cannot_be_used_are_named() -> None:
     with pytest.warns(UserWarning, match="name"):
         model = ADMERCS().fit(table)
     roles = {column.name: column.role for column in model.columns_}
-    assert roles == {"x": "numeric", "same": "set aside", "nothing": "set aside", "name": "set aside"}
+    assert roles == {
+        "x": "numeric",
+        "same": "set aside",
+        "nothing": "set aside",
+        "name": "set aside",
+    }
     assert all(column.reason for column in model.columns_ if column.role == "set aside")
 
 
@@ -166,7 +175,7 @@ def test_one_usable_column_is_judged_by_its_density() -> None:
 
 
 def test_one_row() -> None:
-    with pytest.raises(ValueError, match="1 sample|one row"):
+    with pytest.raises(ValueError, match=r"1 sample|one row"):
         ADMERCS().fit([[1.0, 2.0]])
 
 
@@ -209,7 +218,9 @@ def test_pipeline_and_grid_search() -> None:
     X[:10, 1] *= -1
     y = np.r_[np.ones(10), np.zeros(290)]
     pipeline = make_pipeline(StandardScaler(), ADMERCS())
-    np.testing.assert_allclose(pipeline.fit(X).score_samples(X), ADMERCS().fit(X).score_samples(X), atol=1e-6)
+    np.testing.assert_allclose(
+        pipeline.fit(X).score_samples(X), ADMERCS().fit(X).score_samples(X), atol=1e-6
+    )
 
     def auc(model: object, X: np.ndarray, y: np.ndarray) -> float:
         return roc_auc_score(y, -model.score_samples(X))  # type: ignore[attr-defined]

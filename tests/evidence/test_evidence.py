@@ -47,7 +47,9 @@ def paper_updates(
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, Trees]:
     rng = np.random.default_rng(seed)
     n_trees, n_leaves, n_rows = 4, 5, 60
-    omega = np.where(rng.random((n_trees, n_rows)) < 0.7, 1.0, rng.uniform(0.05, 1, (n_trees, n_rows)))
+    omega = np.where(
+        rng.random((n_trees, n_rows)) < 0.7, 1.0, rng.uniform(0.05, 1, (n_trees, n_rows))
+    )
     leaves = rng.integers(0, n_leaves, (n_trees, n_rows))
     leaves[0, :6] = 0  # a small context of odd rows
     leaves[0, 6:] = rng.integers(1, n_leaves, n_rows - 6)
@@ -86,7 +88,7 @@ def test_iteration_follows_the_paper(
 def test_a_small_context_of_odd_rows_is_found_and_condemns_its_ordinary_row() -> None:
     omega, leaves, trees = random_case(0)
     base = -np.log1p(0.9 * np.expm1(np.log(omega))).sum(axis=0)
-    run = dict(gamma_delta=0.9, gamma_lambda=0.5, centred=True, tol=1e-9)
+    run = {"gamma_delta": 0.9, "gamma_lambda": 0.5, "centred": True, "tol": 1e-9}
     result = iterate(
         base,
         leaves,

@@ -106,9 +106,7 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
             "Save the model again."
         ) from error
     except (KeyError, ValueError, TypeError, EOFError, IndexError) as error:
-        raise ModelFileError(
-            f"{path} is damaged: {error}. Save the model again."
-        ) from error
+        raise ModelFileError(f"{path} is damaged: {error}. Save the model again.") from error
     return model, header["extra"]
 
 

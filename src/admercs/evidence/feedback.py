@@ -117,10 +117,10 @@ def iterate(
         rounds += 1
         evidence = base.copy()
         log_not_lambda = log_complement(log_lambda)
-        for node in np.flatnonzero(log_lambda > -np.inf):
+        for node in np.flatnonzero(log_lambda > -np.inf).tolist():
             if node not in members:
                 rows = np.flatnonzero(leaves[forest.tree_of(node)] == node)
-                members[node] = rows, leaf_likelihood(int(node), rows)
+                members[node] = rows, leaf_likelihood(node, rows)
             rows, log_omega = members[node]
             extra_evidence(log_omega, log_not_lambda[node], gamma_delta, rows, evidence)
         if progress is not None:
@@ -128,4 +128,3 @@ def iterate(
         if moved <= tol:
             break
     return Feedback(log_lambda, evidence, rounds)
-

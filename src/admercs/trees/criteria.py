@@ -24,8 +24,7 @@ TABLE = 1 << 16
 def xlogx_table() -> NDArray[np.float64]:
     """Return n log n for n = 0 … 65,535."""
     n = np.arange(TABLE, dtype=np.float64)
-    n[0] = 1.0
-    return np.arange(TABLE) * np.log(n)
+    return n * np.log(np.maximum(n, 1.0))
 
 
 XLOGX = xlogx_table()

@@ -35,7 +35,7 @@ class Forest(NamedTuple):
         """Number of trees, one per used column."""
         return len(self.root) - 1
 
-    def tree_of(self, node: int) -> int:
+    def tree_of(self, node: int | np.integer) -> int:
         """Return the tree (the target column) that a node belongs to."""
         return int(np.searchsorted(self.root, node, side="right")) - 1
 
@@ -44,7 +44,7 @@ class Forest(NamedTuple):
         start, stop = self.root[tree], self.root[tree + 1]
         return start + np.flatnonzero(self.feature[start:stop] < 0)
 
-    def path(self, node: int) -> list[int]:
+    def path(self, node: int | np.integer) -> list[int]:
         """Return the nodes from the root down to ``node``, both included."""
         nodes = [int(node)]
         while self.parent[nodes[-1]] >= 0:

@@ -113,6 +113,11 @@ def decide(
     return Split(feature, code, missing_left) if enough else LEAF
 
 
+def cut(nodes: NodeArrays, count: int) -> NodeArrays:
+    """Return the first nodes, without the room that was left for more."""
+    return NodeArrays(*(array[:count].copy() for array in nodes))  # type: ignore[arg-type]
+
+
 @kernel
 def goes_left(code, split_bin, nominal, missing_left, bits):  # type: ignore[no-untyped-def]
     """Say on which side of a split a code lies."""
@@ -152,7 +157,19 @@ def set_up(codes, target, skip, offsets, width, rules, rows, hist, totals):  # t
 
 @kernel
 def halve(  # type: ignore[no-untyped-def]
-    codes, target, skip, offsets, width, rules, small, values, deeper, hist, totals, small_hist, small_totals
+    codes,
+    target,
+    skip,
+    offsets,
+    width,
+    rules,
+    small,
+    values,
+    deeper,
+    hist,
+    totals,
+    small_hist,
+    small_totals,
 ):
     """Count the smaller half of a node; the node's own counts become those of the larger half."""
     n = len(small)
@@ -160,9 +177,7 @@ def halve(  # type: ignore[no-untyped-def]
     total_up(values, n, rules.form, small_totals)
     take_away(totals, small_totals)
     if deeper:
-        fill_histogram(
-            codes, small, values, n, rules.form, width, offsets, skip, False, small_hist
-        )
+        fill_histogram(codes, small, values, n, rules.form, width, offsets, skip, False, small_hist)
         take_away(hist, small_hist)
 
 

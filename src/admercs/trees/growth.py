@@ -20,7 +20,7 @@ from admercs.trees.criteria import (
     VARIANCE,
 )
 from admercs.trees.forest import Forest
-from admercs.trees.grow import GrowthRules, NodeArrays, empty_nodes, grow_tree
+from admercs.trees.grow import GrowthRules, NodeArrays, cut, empty_nodes, grow_tree
 from admercs.trees.histograms import CLASSES, MOMENTS, code_offsets
 from admercs.trees.targets import fixed_point, map_classes
 
@@ -154,7 +154,7 @@ def grow_forest(
         count = grow_tree(
             codes, target.values, m, offsets, is_nominal, target.rules, nodes, leaves[m]
         )
-        return NodeArrays(*(array[:count].copy() for array in nodes))
+        return cut(nodes, count)
 
     trees: list[NodeArrays] = []
     with ThreadPoolExecutor(max(1, n_jobs)) as pool:

@@ -120,10 +120,10 @@ def middle_of_gap(hist, base, n_codes, width, code):  # type: ignore[no-untyped-
 @kernel
 def empty_code(hist, cell, width):  # type: ignore[no-untyped-def]
     """Say whether no row of the node has this code."""
+    any_row = False
     for s in range(width):
-        if hist[cell + s] != 0:
-            return False
-    return True
+        any_row |= hist[cell + s] != 0
+    return not any_row
 
 
 @kernel
@@ -151,7 +151,9 @@ def larger_side(hist, base, n_codes, code, width, criterion):  # type: ignore[no
 
 
 @kernel
-def order_categories(hist, base, n_codes, criterion, ordered, chosen, missing_class, width, keys, order):  # type: ignore[no-untyped-def]
+def order_categories(  # type: ignore[no-untyped-def]
+    hist, base, n_codes, criterion, ordered, chosen, missing_class, width, keys, order
+):
     """Sort a column's categories by the mean target, or by the share of one class; return their number.
 
     Categories without rows in the node are left out.
@@ -253,7 +255,17 @@ def fill_bits(hist, base, width, criterion, order, present, count, bits):  # typ
 
 @kernel
 def best_split(  # type: ignore[no-untyped-def]
-    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, ordered, missing_class, bits
+    hist,
+    totals,
+    offsets,
+    is_nominal,
+    skip,
+    criterion,
+    min_leaf,
+    table,
+    ordered,
+    missing_class,
+    bits,
 ):
     """Search all columns; return column, bin, side of missing values, purity and candidates tried."""
     width = 2 if criterion == VARIANCE else len(totals)
@@ -266,7 +278,17 @@ def best_split(  # type: ignore[no-untyped-def]
         base, n_codes = offsets[f] * width, offsets[f + 1] - offsets[f]
         if is_nominal[f]:
             value, tried = scan_nominal(
-                hist, base, n_codes, totals, criterion, min_leaf, table, ordered, missing_class, work, trial
+                hist,
+                base,
+                n_codes,
+                totals,
+                criterion,
+                min_leaf,
+                table,
+                ordered,
+                missing_class,
+                work,
+                trial,
             )
             code, missing_left = 0, (trial[0] & np.uint64(1)) != 0
         else:
