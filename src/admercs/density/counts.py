@@ -169,22 +169,12 @@ def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
 
 def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
-    occupied = np.flatnonzero(dense)
-    ptr = np.searchsorted(occupied, grids.ptr)
-    core = ValueCounts(
-        ptr, occupied - np.repeat(grids.ptr[:-1], np.diff(ptr)), dense[occupied].astype(np.int64)
-    )
-    if outside.shape[1] == 0:
-        return core
-    slot, cell, weight = outside[:, np.lexsort((outside[1], outside[0]))]
-    is_first = np.append(True, (slot[1:] != slot[:-1]) | (cell[1:] != cell[:-1]))
-    first = np.flatnonzero(is_first)
-    beyond = ValueCounts(
-        np.searchsorted(slot[first], np.arange(len(grids.left) + 1)),
-        cell[first],
-        np.add.reduceat(weight, first),
-    )
-    return _merge_two((core, beyond))
+    outside = outside[:, np.lexsort((outside[1], outside[0]))]
+    room = np.count_nonzero(dense) + outside.shape[1]
+    ptr = np.zeros_like(grids.ptr)
+    cell, weight = np.empty((2, room), dtype=np.int64)
+    used = _list_cells(dense, grids.ptr, outside, ptr, cell, weight)
+    return ValueCounts(ptr, cell[:used], weight[:used])
 
 
 @kernel
@@ -253,6 +243,37 @@ def _count_values(
                     outside[2, used] = weight
                     used += 1
     return len(values), used
+
+
+@kernel
+def _list_cells(
+    dense: NDArray[np.int32], core_ptr: Ints, outside: Ints, ptr: Ints, cell: Ints, weight: Ints
+) -> int:
+    """List a slot's cells below the core, in it and above it; return their number."""
+    used = 0
+    o = 0
+    for slot in range(len(ptr) - 1):
+        core_listed = False
+        while True:
+            is_mine = o < outside.shape[1] and outside[0, o] == slot
+            if not core_listed and not (is_mine and outside[1, o] < 0):
+                for p in range(core_ptr[slot], core_ptr[slot + 1]):
+                    if dense[p] != 0:
+                        cell[used] = p - core_ptr[slot]
+                        weight[used] = dense[p]
+                        used += 1
+                core_listed = True
+            if not is_mine:
+                break
+            if used > ptr[slot] and cell[used - 1] == outside[1, o]:
+                weight[used - 1] += outside[2, o]
+            else:
+                cell[used] = outside[1, o]
+                weight[used] = outside[2, o]
+                used += 1
+            o += 1
+        ptr[slot + 1] = used
+    return used
 
 
 @kernel

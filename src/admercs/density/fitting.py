@@ -28,7 +28,7 @@ from admercs.density.distributions import (
 from admercs.density.grids import Grids, code_shift, place_grids
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.density.plans import TargetPlan, plan_target, restrict
-from admercs.density.spread import measure, regrid
+from admercs.density.spread import Spread, measure, regrid
 from admercs.density.tables import tabulate
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
@@ -81,11 +81,13 @@ def fit_target(
     grids = place_grids(counts, edges, value_limits(x), shift)
     column_range = float(grids.central[0])
     counted = count_values(x, leaves, plan, grids)
-    better, wrong = regrid(measure(counted, grids), grids)
+    spread = measure(counted, grids)
+    better, wrong = regrid(spread, grids)
     if len(wrong):
         again = count_values(x, leaves, restrict(plan, wrong), better)
         grids, counted = grids.replace(wrong, better), counted.replace(wrong, again)
-    return finish_continuous(plan, counts, counted, grids, column_range)
+        spread = measure(counted, grids)
+    return finish_continuous(plan, counts, counted, grids, column_range, spread)
 
 
 def finish_continuous(
@@ -94,6 +96,7 @@ def finish_continuous(
     counted: ValueCounts,
     grids: Grids,
     column_range: float,
+    spread: Spread | None = None,
 ) -> TargetDistributions:
     """Estimate the densities of a continuous target from all that was counted.
 
@@ -107,8 +110,10 @@ def finish_continuous(
     grids : Grids
     column_range : float
         Central range of the root's first grid.
+    spread : Spread, optional
+        What ``measure`` says of these counts, if known already.
     """
-    spread = measure(counted, grids)
+    spread = spread or measure(counted, grids)
     bandwidth = select_bandwidths(counted, grids, spread, column_range)
     return of_many_values(plan, counts, bandwidth, tabulate(counted, grids, spread.n, bandwidth))
 

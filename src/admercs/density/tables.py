@@ -123,7 +123,7 @@ def _join(counts: ValueCounts, shift: Ints) -> tuple[Ints, Ints, Floats]:
     ptr = np.zeros(len(shift) + 1, dtype=np.int64)
     cell, mass = np.empty(room, dtype=np.int64), np.empty(room)
     used = join_cells(counts.ptr, counts.cell, counts.weight, shift, ptr, cell, mass)
-    return ptr, cell[:used].copy(), mass[:used].copy()
+    return ptr, cell[:used], mass[:used]
 
 
 def _lay_out(ptr: Ints, cell: Ints, h: Floats, rows: Floats, cap: Ints) -> _Layout:

@@ -31,6 +31,13 @@ def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats
     """Return the density κ of a continuous slot at some points, per unit of the working values.
 
     It never falls below the floor, the density at an isolated row.
+
+    Examples
+    --------
+    >>> from admercs.density import fit_sample
+    >>> likelihoods = fit_sample(np.random.default_rng(0).normal(size=20_000))
+    >>> density_curve(likelihoods, 0, np.array([0.0, 2.0])).round(2)
+    array([0.38, 0.06])
     """
     return np.exp(log_ratios(likelihoods, slot, points) + likelihoods.log_tau[slot])
 
@@ -50,6 +57,14 @@ def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, flo
     -------
     list of (low, high)
         Ascending, in working values.
+
+    Examples
+    --------
+    >>> from admercs.density import fit_sample
+    >>> rng = np.random.default_rng(0)
+    >>> speeds = np.concatenate((rng.normal(30, 2, 2000), rng.normal(100, 5, 2000)))
+    >>> [(round(low), round(high)) for low, high in typical_region(fit_sample(speeds), 0)]
+    [(26, 34), (93, 107)]
     """
     if likelihoods.log_floor[slot] >= 0:
         return [(-np.inf, np.inf)]
@@ -91,6 +106,14 @@ def typical_values(likelihoods: Likelihoods, slot: int) -> list[tuple[int, float
     list of (value index, share of rows)
         The index counts from 0 in ``Column.distinct`` or ``Column.categories``; one past the last
         category stands for all rarer ones. Values that do not occur in the node are left out.
+
+    Examples
+    --------
+    >>> from admercs.density import fit_sample
+    >>> from admercs.table.columns import Column
+    >>> doors = Column("doors", 0, "numeric", "integer", distinct=(2.0, 3.0, 4.0))
+    >>> typical_values(fit_sample(np.repeat([2.0, 3.0, 4.0], [30, 5, 65]), column=doors), 0)
+    [(2, 0.65), (0, 0.3)]
     """
     begin, end = likelihoods.value_ptr[slot], likelihoods.value_ptr[slot + 1]
     count = likelihoods.count[begin:end]
