@@ -42,5 +42,12 @@ browser: $(VENV)/.installed-test
 	$(if $(CHROMIUM),,apt-get update && apt-get install --yes chromium)
 	$(BIN)/python -m pytest tests/browser
 
+# HiCS beside ELKI's own: installs Debian's ELKI, and leaves an index out of a copy of its jar that makes
+# newer versions of Java overlook the other jars.
+elki: $(VENV)/.installed-test
+	$(if $(wildcard /usr/share/java/elki.jar),,apt-get update && apt-get install --yes elki)
+	$(BIN)/python tests/baselines/copy_jar.py /usr/share/java/elki.jar $(VENV)/elki.jar
+	ADMERCS_ELKI=$(VENV)/elki.jar:/usr/share/java/trove4j.jar $(BIN)/python -m pytest tests/baselines/test_hics_elki.py
+
 clean:
 	rm -rf $(VENV) demo
