@@ -162,6 +162,16 @@ def test_nominal_targets(mixed):
     assert np.all(fitted.count[fitted.value_ptr[slot] : fitted.value_ptr[slot + 1]] == counts)
 
 
+def test_a_discrete_column_with_fewer_bins_than_values(mixed):
+    forest, values, leaves, _ = mixed
+    plan, x = plan_target(forest, 2), values[2]
+    own = fit_target(plan, encode(x, np.array([3.0, 4.5])), leaves[2], DISCRETE,
+                     np.array([3.0, 4.5]), lambda: x)  # fmt: skip
+    joined = fit_target(plan, encode(x, np.array([4.5])), leaves[2], DISCRETE,
+                        np.array([4.5]), lambda: x)  # fmt: skip
+    assert_equal(at_rho(own, 0.9), at_rho(joined, 0.9))
+
+
 def test_an_unseen_value_counts_as_seen_once(mixed):
     forest, values, leaves, columns = mixed
     fitted = fit_columns(forest, values, leaves, columns)

@@ -26,7 +26,7 @@ from admercs.density.distributions import (
     of_many_values,
 )
 from admercs.density.grids import Grids, code_shift, place_grids
-from admercs.density.likelihoods import CONTINUOUS, Likelihoods
+from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
 from admercs.density.plans import TargetPlan, plan_target, restrict
 from admercs.density.spread import Spread, measure, regrid
 from admercs.density.tables import tabulate
@@ -40,6 +40,23 @@ def code_layout(column: Column, edges: Floats) -> tuple[int, int]:
         return n_values(column) + 1, 0
     shift = code_shift(len(edges) + 1)
     return (len(edges) >> shift) + 2, shift
+
+
+def target_codes(
+    column: Column,
+    edges: Floats,
+    codes: NDArray[np.unsignedinteger],
+    values: Callable[[], Floats],
+) -> NDArray[np.unsignedinteger]:
+    """Return codes that tell all values of a discrete column apart; others stay as they are.
+
+    With fewer bins than values (a small ``max_bins``) the table's codes join neighbouring values,
+    but how often each of them occurs must still be known.
+    """
+    if column_kind(column) != DISCRETE or len(edges) == len(column.distinct) - 1:
+        return codes
+    x = values()
+    return np.where(np.isnan(x), 0, 1 + np.searchsorted(column.distinct, x)).astype(np.uint16)
 
 
 def value_limits(values: Floats) -> tuple[float, float]:
@@ -71,9 +88,10 @@ def fit_target(
     edges : array
         Bin edges of a numeric column.
     values : callable
-        Returns the working values; called for continuous targets only.
+        Returns the working values; called where codes do not tell enough.
     """
     n_codes, shift = code_layout(column, edges)
+    codes = target_codes(column, edges, codes, values)
     counts = node_counts(plan, count_codes(codes, leaves, plan, n_codes, shift))
     if column_kind(column) != CONTINUOUS:
         return of_few_values(plan, column, counts)
