@@ -8,7 +8,7 @@ rows of the few suspicious leaves are looked at again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ UNIT = float(1 << 24)
 SMALLEST = -64.0
 
 LeafLikelihood = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+# Per suspected leaf: its rows, and how likely their values are there (log ω).
+Members = dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 
 class Feedback(NamedTuple):
@@ -63,6 +65,93 @@ def innocence_terms(
     return np.rint(np.maximum(terms, SMALLEST) * UNIT).astype(np.int64)
 
 
+class Rows(Protocol):
+    """The rows of a table as the iteration sees them: in memory as one piece, or as many pieces."""
+
+    def typical(self) -> float:
+        """Return the evidence of the typical row at present: the median."""
+        ...
+
+    def sums(self, gamma_lambda: float, typical: float) -> NDArray[np.int64]:
+        """Return per node the sum of the `innocence_terms` of its rows."""
+        ...
+
+    def suspect(self, log_lambda: NDArray[np.float64]) -> None:
+        """Compute the evidence anew, with these context scores."""
+        ...
+
+
+def change_terms(
+    leaves: NDArray[np.int32],
+    evidence: NDArray[np.float64],
+    terms: NDArray[np.int64],
+    sums: NDArray[np.int64],
+    gamma_lambda: float,
+    typical: float,
+) -> NDArray[np.int64]:
+    """Return the terms of a piece of the table; `sums` receives what changed since the last ones."""
+    new_terms = innocence_terms(evidence, gamma_lambda, typical)
+    changed = np.flatnonzero(new_terms != terms)
+    add_terms(leaves, changed, (new_terms - terms)[changed], sums)
+    return new_terms
+
+
+def raise_evidence(
+    base: NDArray[np.float64],
+    members: Members,
+    log_lambda: NDArray[np.float64],
+    gamma_delta: float,
+) -> NDArray[np.float64]:
+    """Return the evidence of a piece's rows when its contexts are suspected that much."""
+    evidence = base.copy()
+    log_not_lambda = log_complement(log_lambda)
+    for node in np.flatnonzero(log_lambda > -np.inf):
+        rows, log_omega = members[int(node)]
+        extra_evidence(log_omega, log_not_lambda[node], gamma_delta, rows, evidence)
+    return evidence
+
+
+class RowsInMemory:
+    """All rows of a table as one piece."""
+
+    def __init__(
+        self,
+        base: NDArray[np.float64],
+        leaves: NDArray[np.int32],
+        forest: Forest,
+        leaf_likelihood: LeafLikelihood,
+        gamma_delta: float,
+    ) -> None:
+        self.evidence = base
+        self._base = base
+        self._leaves = leaves
+        self._forest = forest
+        self._leaf_likelihood = leaf_likelihood
+        self._gamma_delta = gamma_delta
+        self._terms = np.zeros(len(base), np.int64)
+        self._sums = np.zeros(len(forest.feature), np.int64)
+        self._members: Members = {}
+
+    def typical(self) -> float:
+        """Return the median of the evidence."""
+        return float(np.median(self.evidence))
+
+    def sums(self, gamma_lambda: float, typical: float) -> NDArray[np.int64]:
+        """Return per node the sum of its rows' terms."""
+        self._terms = change_terms(
+            self._leaves, self.evidence, self._terms, self._sums, gamma_lambda, typical
+        )
+        return self._sums
+
+    def suspect(self, log_lambda: NDArray[np.float64]) -> None:
+        """Compute the evidence anew."""
+        for node in np.flatnonzero(log_lambda > -np.inf).tolist():
+            if node not in self._members:
+                rows = np.flatnonzero(self._leaves[self._forest.tree_of(node)] == node)
+                self._members[node] = rows, self._leaf_likelihood(node, rows)
+        self.evidence = raise_evidence(self._base, self._members, log_lambda, self._gamma_delta)
+
+
 def iterate(
     base: NDArray[np.float64],
     leaves: NDArray[np.int32],
@@ -97,34 +186,35 @@ def iterate(
     tol : float
         Stop when no λ changes by more.
     """
-    evidence = base
-    is_leaf = forest.feature < 0
+    rows = RowsInMemory(base, leaves, forest, leaf_likelihood, gamma_delta)
+    log_lambda, rounds = converge(
+        rows, forest.feature < 0, gamma_lambda, centred, n_iter, tol, progress
+    )
+    return Feedback(log_lambda, rows.evidence, rounds)
+
+
+def converge(
+    rows: Rows,
+    is_leaf: NDArray[np.bool_],
+    gamma_lambda: float,
+    centred: bool,
+    n_iter: int,
+    tol: float,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[NDArray[np.float64], int]:
+    """Iterate over rows that may lie anywhere; return log λ per node and the number of rounds."""
     log_lambda = np.full(len(is_leaf), -np.inf)
-    terms = np.zeros(len(base), np.int64)
-    sums = np.zeros(len(is_leaf), np.int64)
-    members: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
     rounds = 1
     while rounds < n_iter:
-        typical = float(np.median(evidence)) if centred else 0.0
-        new_terms = innocence_terms(evidence, gamma_lambda, typical)
-        changed = np.flatnonzero(new_terms != terms)
-        add_terms(leaves, changed, (new_terms - terms)[changed], sums)
-        terms = new_terms
+        sums = rows.sums(gamma_lambda, rows.typical() if centred else 0.0)
         new_lambda = np.where(is_leaf, sums / UNIT, -np.inf)
         new_lambda[new_lambda < NEGLIGIBLE] = -np.inf
         moved = np.max(np.abs(np.exp(new_lambda) - np.exp(log_lambda)), initial=0.0)
         log_lambda = new_lambda
         rounds += 1
-        evidence = base.copy()
-        log_not_lambda = log_complement(log_lambda)
-        for node in np.flatnonzero(log_lambda > -np.inf).tolist():
-            if node not in members:
-                rows = np.flatnonzero(leaves[forest.tree_of(node)] == node)
-                members[node] = rows, leaf_likelihood(node, rows)
-            rows, log_omega = members[node]
-            extra_evidence(log_omega, log_not_lambda[node], gamma_delta, rows, evidence)
+        rows.suspect(log_lambda)
         if progress is not None:
             progress(rounds, n_iter)
         if moved <= tol:
             break
-    return Feedback(log_lambda, evidence, rounds)
+    return log_lambda, rounds
