@@ -49,7 +49,7 @@ def test_not_a_table(X, error, message):
 def test_a_lazy_table_of_a_cluster_is_refused():
     dask = pytest.importorskip("dask.dataframe")
     table = dask.from_pandas(pd.DataFrame({"a": [1, 2]}), npartitions=1)
-    with pytest.raises(TypeError, match="lazy table.*collect"):
+    with pytest.raises(TypeError, match=r"lazy table.*collect"):
         read_frame(table)
 
 
@@ -70,7 +70,11 @@ def test_a_lazy_table_of_a_cluster_is_refused():
         ([[10**400], [1]], ValueError, "'x0' holds 1000.*too large"),
         (np.ones((2, 1), "m8[M]"), TypeError, "months or years"),
         (np.array([[1.0], [np.inf]]), ValueError, r"'x0' contains infinity \(inf in row 1\)"),
-        (pl.DataFrame({"a": [-np.inf, None]}), ValueError, r"'a' contains infinity \(-inf in row 0"),
+        (
+            pl.DataFrame({"a": [-np.inf, None]}),
+            ValueError,
+            r"'a' contains infinity \(-inf in row 0",
+        ),
         ([[float("inf")], ["a"]], ValueError, "values of several types"),
     ],
 )
@@ -123,7 +127,11 @@ def _schema(**columns: object) -> tuple[pd.DataFrame, object]:
 @pytest.mark.parametrize(
     ("fitted", "new", "message"),
     [
-        ([1.0, 2.0], ["1.0", "two"], r"'a' held numbers.*now holds text: '1.0' in row 0.*into numbers"),
+        (
+            [1.0, 2.0],
+            ["1.0", "two"],
+            r"'a' held numbers.*now holds text: '1.0' in row 0.*into numbers",
+        ),
         ([1.0, 2.0], [1.0, "two"], r"'a' held numbers.*several types: 'two' in row 1"),
         (["x", "y"], [1, 2], r"'a' held text.*now holds numbers: 1 in row 0"),
         (["x", "y"], ["x", 7], r"'a' held text.*: 7 in row 1"),
@@ -133,7 +141,7 @@ def _schema(**columns: object) -> tuple[pd.DataFrame, object]:
         (
             pd.to_datetime(["2024-01-01", "2024-01-02"]),
             pd.to_datetime(["2024-01-01", "2024-01-02"]).tz_localize("UTC"),
-            "now has time zone, but had none",
+            "now has a time zone, but had none",
         ),
     ],
 )
@@ -161,13 +169,17 @@ def test_a_column_that_changed_its_type_but_not_its_meaning(fitted, new):
 
 def test_columns_that_do_not_match():
     table, schema = _schema(a=[1.0, 2.0], b=[3.0, 4.0])
-    with pytest.raises(ValueError, match="(?s)unseen at fit time:\n- c\n.*yet now missing:\n- b\n"):
+    with pytest.raises(
+        ValueError, match=r"(?s)unseen at fit time:\n- c\n.*yet now missing:\n- b\n"
+    ):
         prepare(read_frame(table.rename(columns={"b": "c"})), schema)
-    with pytest.raises(ValueError, match="yet now missing:\n- a\n$"):
+    with pytest.raises(ValueError, match=r"yet now missing:\n- a\n$"):
         prepare(read_frame(table[["b"]]), schema)
-    with pytest.raises(ValueError, match="unseen at fit time:\n- c\n$"):
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- c\n$"):
         prepare(read_frame(table.assign(c=1)), schema)
-    with pytest.raises(ValueError, match="X has 1 features, but ADMERCS is expecting 2 features as"):
+    with pytest.raises(
+        ValueError, match="X has 1 features, but ADMERCS is expecting 2 features as"
+    ):
         prepare(read_frame(table[["b"]].to_numpy()), schema)
 
 
@@ -185,11 +197,13 @@ def test_columns_in_another_order():
     table, schema = _schema(a=[1.0, 2.0], b=[3.0, 4.0], c=["x", "y"])
     expected = prepare(read_frame(table), schema).block(0, 2)
     for names in (["c", "b", "a"], ["b", "a", "c"]):
-        np.testing.assert_array_equal(prepare(read_frame(table[names]), schema).block(0, 2), expected)
+        np.testing.assert_array_equal(
+            prepare(read_frame(table[names]), schema).block(0, 2), expected
+        )
 
 
 def test_no_column_can_be_used():
-    with pytest.raises(ValueError, match="No column can be used: 'x0' .*every row: 0.0.*'x1'"):
+    with pytest.raises(ValueError, match=r"No column can be used: 'x0' .*every row: 0.0.*'x1'"):
         learn_schema(summarise(read_frame(np.zeros((5, 2)))))
     with pytest.raises(ValueError, match="only 1 sample"):
         learn_schema(summarise(read_frame([[1.0, "a"]])))

@@ -156,7 +156,9 @@ def _check_kind(raw: RawColumn, column: Column, kind: Kind) -> None:
     fits = _FITS[kind]
     if raw.kind in fits or raw.kind == "empty":
         if bool(raw.time_zone) != bool(column.time_zone) and raw.kind in ("date", "datetime"):
-            with_, without = ("now has", "had none") if raw.time_zone else ("now has no", "had one")
+            with_, without = (
+                ("now has a", "had none") if raw.time_zone else ("now has no", "had one")
+            )
             raise ValueError(
                 f"Column {column.name!r} {with_} time zone, but {without} when the model was "
                 "fitted: add or remove the time zone."

@@ -254,7 +254,7 @@ def time_category(count: int, raw: RawColumn) -> str:
     """
     if raw.kind in ("date", "datetime"):
         moment: Any = np.array(count).astype(f"M8[{raw.unit}]")
-        text = str(np.datetime_as_string(moment, unit="auto"))
+        text = str(np.datetime_as_string(moment, unit="auto")).replace("T", " ")
         return f"{text}Z" if raw.time_zone else text
     length = np.array(count).astype(f"m8[{raw.unit}]").astype("m8[us]").item()
     return str((dt.datetime.min + length).time() if raw.kind == "time" else length)

@@ -1,0 +1,211 @@
+"""Edges and codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from admercs.table import (
+    bin_table,
+    encode_table,
+    find_edges,
+    learn_schema,
+    prepare,
+    read_frame,
+    summarise,
+)
+from admercs.table.bins import edge_ranks, edges_at, edges_between, encode
+
+finite = st.floats(allow_infinity=False, allow_nan=True)
+coarse = st.one_of(st.integers(-5, 5).map(float), st.just(float("nan")))
+columns = hnp.arrays(np.float64, st.integers(0, 60), elements=st.one_of(finite, coarse))
+some_bins = st.sampled_from([2, 3, 8, 254])
+
+
+def slow_edges(values: np.ndarray, max_bins: int) -> list[float]:
+    """Return the edges as the definition says, one after the other."""
+    ordered = sorted(float(x) for x in values if not np.isnan(x))
+    distinct = sorted(set(ordered))
+    lows = distinct[:-1]
+    if len(distinct) > max_bins:
+        n = len(ordered)
+        lows = [ordered[-(-k * n // max_bins) - 1] for k in range(1, max_bins)]
+    edges = []
+    for low in sorted(set(lows) - {distinct[-1]}) if distinct else []:
+        high = min(x for x in distinct if x > low)
+        middle = max(low / 2 + high / 2, low)
+        edges.append(middle if middle < high else low)
+    return edges
+
+
+@settings(max_examples=80, deadline=None)
+@given(columns, some_bins)
+def test_edges_follow_their_definition(values, max_bins):
+    assert find_edges(values, max_bins).tolist() == slow_edges(values, max_bins)
+
+
+@settings(max_examples=80, deadline=None)
+@given(columns, some_bins)
+def test_codes_and_edges_agree(values, max_bins):
+    edges = find_edges(values, max_bins)
+    assert len(edges) < max_bins
+    codes = encode(values, edges)
+    known = ~np.isnan(values)
+    assert (codes[~known] == 0).all()
+    for k, edge in enumerate(edges):
+        np.testing.assert_array_equal(values[known] <= edge, codes[known] <= k + 1)
+    expected = 1 + np.searchsorted(edges, values[known], side="left")
+    np.testing.assert_array_equal(codes[known], expected)
+    if known.any():  # no bin is empty
+        assert set(codes[known].tolist()) == set(range(1, len(edges) + 2))
+
+
+@settings(max_examples=50, deadline=None)
+@given(columns, some_bins, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(values, max_bins, random):
+    shuffled = values.copy()
+    random.shuffle(shuffled)
+    np.testing.assert_array_equal(find_edges(values, max_bins), find_edges(shuffled, max_bins))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    hnp.arrays(np.float64, st.integers(2, 60), elements=st.floats(-1e6, 1e6, width=32)),
+    some_bins,
+    st.integers(-20, 20),
+    st.sampled_from([0.0, 1.0, -1024.0, 4096.0]),
+)
+def test_scaling_and_shifting_change_no_code(values, max_bins, exponent, shift):
+    # Powers of two and short numbers, so that the change of scale itself does not round.
+    values = np.round(values * 64) / 64
+    changed = (values + shift) * 2.0**exponent
+    edges, scaled = find_edges(values, max_bins), find_edges(changed, max_bins)
+    np.testing.assert_allclose(scaled, (edges + shift) * 2.0**exponent, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(encode(values, edges), encode(changed, scaled))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False))
+def test_an_edge_lies_between_its_values(one, other):
+    low, high = min(one, other), max(one, other)
+    assume(low < high < np.inf)
+    edge = edges_between(np.array([low]), np.array([high]))[0]
+    assert low <= edge < high
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(-9, 9), min_size=20, max_size=80), st.sampled_from([2, 5, 8]))
+def test_ranks_and_successors_are_all_a_distributed_search_needs(values, n_bins):
+    ordered = np.sort(np.array(values, dtype=np.float64))
+    assume(len(set(values)) > n_bins)
+    low = ordered[edge_ranks(len(ordered), n_bins)]
+    low = low[low < ordered[-1]]
+    high = np.array([ordered[ordered > x].min() for x in low])
+    np.testing.assert_array_equal(edges_at(low, high), find_edges(ordered, n_bins))
+
+
+def test_bins_are_of_equal_size(rng):
+    values = rng.normal(size=100_003)
+    codes = encode(values, find_edges(values))
+    counts = np.bincount(codes)[1:]
+    assert len(counts) == 254
+    assert counts.max() - counts.min() <= 1
+
+
+def test_a_heavy_value_gets_a_bin_of_its_own(rng):
+    values = np.concatenate([np.zeros(9000), rng.uniform(1, 2, 1000)])
+    edges = find_edges(values)
+    assert 0 <= edges[0] < values[values > 0].min()
+    assert len(edges) > 20
+
+
+def test_exact_bins(rng):
+    values = rng.permutation(np.repeat(np.arange(40_000.0) ** 1.5, 2))
+    codes = encode(values, find_edges(values, "exact"))
+    assert codes.dtype == np.uint16
+    _, ranks = np.unique(values, return_inverse=True)
+    np.testing.assert_array_equal(codes, ranks + 1)
+    with pytest.raises(ValueError, match=r"'age' has 65,535 distinct values.*max_bins=254"):
+        find_edges(np.arange(65_535.0), "exact", "age")
+    assert len(find_edges(np.arange(65_534.0), "exact")) == 65_533
+
+
+def test_no_values_and_one_value():
+    assert find_edges(np.array([])).tolist() == []
+    assert find_edges(np.array([np.nan])).tolist() == []
+    assert find_edges(np.array([3.0, 3.0])).tolist() == []
+    assert encode(np.array([np.nan, 7.0]), np.array([])).tolist() == [0, 1]
+    assert encode(np.array([]), np.array([1.0])).tolist() == []
+
+
+@pytest.mark.parametrize("n_edges", [0, 1, 2, 3, 7, 8, 253])
+@pytest.mark.parametrize("n_values", [0, 1, 255, 256, 257, 1000])
+def test_encode_against_numpy(rng, n_edges, n_values):
+    edges = np.sort(rng.normal(size=n_edges))
+    values = rng.choice(np.concatenate([rng.normal(size=50), edges, [np.inf, -np.inf]]), n_values)
+    np.testing.assert_array_equal(encode(values, edges), 1 + np.searchsorted(edges, values))
+
+
+def mixed_table(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    table = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "few": rng.integers(0, 5, n),
+            "color": rng.choice(["red", "blue", "green"], n),
+            "y": rng.exponential(size=n),
+        }
+    )
+    table.loc[::7, "x"] = np.nan
+    table.loc[::11, "color"] = None
+    return table
+
+
+@pytest.mark.parametrize(("max_bins", "dtype"), [(254, np.uint8), (30, np.uint8), (255, np.uint16)])
+def test_a_whole_table(rng, max_bins, dtype):
+    table = mixed_table(rng, 3000)
+    frame = read_frame(table)
+    schema = learn_schema(summarise(frame))
+    prepared = prepare(frame, schema)
+    binning, codes = bin_table(prepared, schema, max_bins)
+    assert codes.dtype == binning.dtype == dtype
+    assert codes.flags.c_contiguous
+    assert codes.shape == (4, 3000)
+    assert binning.is_nominal.tolist() == [False, False, True, False]
+    assert binning.n_codes.tolist() == [max_bins + 1, 6, 5, max_bins + 1]
+    assert (codes.max(axis=1) < binning.n_codes).all()
+    np.testing.assert_array_equal(codes == 0, table.isna().to_numpy().T)
+    np.testing.assert_array_equal(codes[2], np.nan_to_num(prepared.column(2)))
+    np.testing.assert_array_equal(encode_table(prepared, schema, binning), codes)
+
+
+def test_threads_change_nothing(rng):
+    frame = read_frame(mixed_table(rng, 5000))
+    schema = learn_schema(summarise(frame))
+    prepared = prepare(frame, schema)
+    binning, codes = bin_table(prepared, schema, n_jobs=1)
+    for n_jobs in (2, 3, -1):
+        other, same = bin_table(prepared, schema, n_jobs=n_jobs)
+        np.testing.assert_array_equal(same, codes)
+        for one, two in zip(binning.edges, other.edges, strict=True):
+            np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(encode_table(prepared, schema, binning, n_jobs), codes)
+
+
+def test_an_error_in_a_thread_arrives(rng):
+    table = rng.normal(size=(100, 3))
+    schema = learn_schema(summarise(read_frame(table)))
+    table[5, 2] = np.inf
+    with pytest.raises(ValueError, match="'x2' contains infinity"):
+        bin_table(prepare(read_frame(table), schema), schema, n_jobs=2)
+
+
+@pytest.mark.parametrize("max_bins", [0, 1, 65_535, 3.5, "all"])
+def test_numbers_of_bins_that_make_no_sense(max_bins):
+    table = read_frame([[1.0], [2.0]])
+    schema = learn_schema(summarise(table))
+    with pytest.raises(ValueError, match="max_bins must be 'exact' or from 2 to 65,534"):
+        bin_table(prepare(table, schema), schema, max_bins)
