@@ -1,12 +1,8 @@
 """A real browser for the report's tests: Chromium as the system's packages provide it."""
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "report"))
 
 FLAGS = [
     "--no-sandbox",
@@ -34,9 +30,8 @@ def browser():
 
 @pytest.fixture(scope="session")
 def sample_path(tmp_path_factory):
-    from sample import sample
-
     from admercs.report.render import render_html
+    from tests.report.sample import sample
 
     path = tmp_path_factory.mktemp("report") / "sample.html"
     path.write_text(render_html(sample()), encoding="utf-8")

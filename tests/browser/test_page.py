@@ -5,7 +5,8 @@ import io
 from pathlib import Path
 
 import pytest
-from sample import ATTRIBUTE, HOSTILE
+
+from tests.report.sample import ATTRIBUTE, HOSTILE
 
 N_ROWS, N_FLAGGED = 120, 35
 

@@ -245,10 +245,3 @@ def test_encodings(tmp_path):
     assert read(bom).column_names == ["name", "v"]
     with pytest.raises(UserError, match="there is no encoding 'klingon'"):
         read(bom, Reading(encoding="klingon"))
-
-
-def test_ten_thousand_columns(tmp_path):
-    names = ",".join(f"c{i}" for i in range(10_000))
-    row = ",".join("1" for _ in range(10_000))
-    table = read(write(tmp_path / "wide.csv", f"{names}\n{row}\n{row}\n"))
-    assert table.shape == (2, 10_000)

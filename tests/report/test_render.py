@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from sample import sample
 
 from admercs.report.render import as_json, frame_html, render_html
+from tests.report.sample import sample
 
 HOSTILE = [
     "</script><script>alert(1)</script>",

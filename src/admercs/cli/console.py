@@ -83,6 +83,7 @@ def row_lines(row: Any, style: Style) -> list[str]:
     head = [
         style.bold(clean(label_text(row.label))),
         style.accent(f"score {score_text(row.score)}"),
+        f"evidence {row.evidence:.1f}",
     ]
     if row.evidence <= 0:
         return ["   ".join([*head, "nothing unusual"])]

@@ -122,9 +122,11 @@ class Findings:
         from admercs.explanation.text import score_text
 
         digest, n = self.digest, self.digest.n_flagged
+        # Near 1 a score says little, so the evidence behind it is told as well.
         score = score_text(-math.expm1(-digest.threshold))
+        line = f"evidence above {digest.threshold:.1f} (score {score})"
         if not n:
-            return f"No row is flagged: none has a score above {score}."
+            return f"No row is flagged: none has {line}."
         from admercs.explanation.typical import percent
 
         share = percent(n / digest.n_rows)
@@ -132,7 +134,7 @@ class Findings:
         if digest.n_association:
             association = f", {digest.n_association:,} of them by association"
         flagged = style.accent(f"{n:,} row{'s' if n != 1 else ''} flagged")
-        return f"{flagged} ({share}{association}): score above {score}"
+        return f"{flagged} ({share}{association}): {line}"
 
 
 def write_report(

@@ -8,10 +8,12 @@ from typing import Any
 
 from admercs._version import __version__
 
-__all__ = ["FIT_ROWS", "make_parser"]
+__all__ = ["FIT_ROWS", "MAX_COLUMNS", "make_parser"]
 
 # Above so many rows a model is fitted to a sample: more rows change hardly anything then.
 FIT_ROWS = 1_000_000
+# Every column is predicted from all others: the work grows with the square of their number.
+MAX_COLUMNS = 2_000
 
 _SOURCES = """\
 a table can be
@@ -101,6 +103,13 @@ def _detect(commands: Any) -> None:
         metavar="N",
         help=f"learn from a sample of N rows if there are more (default: {FIT_ROWS:,}); "
         "all rows are scored",
+    )
+    learning.add_argument(
+        "--max-columns",
+        type=_positive,
+        default=MAX_COLUMNS,
+        metavar="N",
+        help=f"refuse wider tables, which take very long (default: {MAX_COLUMNS:,})",
     )
     learning.add_argument("--seed", type=int, default=0, help="seed of that sample (default: 0)")
     output = _outputs(parser)

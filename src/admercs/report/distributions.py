@@ -80,7 +80,8 @@ class Distributions:
     listed : list of dict
         The distributions asked for so far. ``kind`` "curve": ``start``, ``step`` and heights ``y``
         in percent of the largest; ``kind`` "bars": ``shares``, pairs of a value's number and its
-        share, most frequent first. Both: ``n`` rows and the share ``missing`` of them.
+        share of the recorded ones, most frequent first. Both: ``n`` rows and the share ``missing``
+        of them.
     """
 
     def __init__(self, model: Model) -> None:
@@ -114,8 +115,8 @@ class Distributions:
             labels += ["rare values"] * (len(counts) - len(labels))
         else:
             labels = [voice.say_exactly(x) for x in column.distinct]
-        n = max(1, described["n"])
-        shares = [significant(count / n) for count in counts.tolist()]
+        recorded = max(1, int(counts.sum()))
+        shares = [significant(count / recorded) for count in counts.tolist()]
         ordered = column.role != "nominal"
         return {**described, "labels": labels, "shares": shares, "ordered": ordered}
 
@@ -140,7 +141,8 @@ class Distributions:
             return {"kind": "curve", **about, **_curve(likelihoods, slot, column)}
         counts = _counts(likelihoods, slot)
         order = np.argsort(-counts, kind="stable")[:MOST_SHARES].tolist()
-        shares = [[code, significant(counts[code] / max(1, n))] for code in order if counts[code]]
+        recorded = max(1, int(counts.sum()))
+        shares = [[k, significant(int(counts[k]) / recorded)] for k in order if counts[k]]
         return {"kind": "bars", **about, "shares": shares}
 
 

@@ -15,7 +15,7 @@ from admercs.explanation import Explanations, explain_rows
 from admercs.explanation.voice import Voice
 from admercs.report.cells import cell_texts
 from admercs.table.frame import Frame, read_frame
-from admercs.table.schema import Prepared, prepare
+from admercs.table.prepared import Prepared, prepare
 
 __all__ = ["JudgedRows", "Piece", "judge_piece"]
 

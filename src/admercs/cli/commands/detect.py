@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from admercs.cli.console import note
-from admercs.cli.errors import UsageError
+from admercs.cli.errors import UsageError, UserError
 from admercs.cli.progress import Progress
 from admercs.cli.scoring import blamed, without
 from admercs.cli.sinks import writing
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> None:
         open_table(options.table, reading_of(options), roles_of(options)) as table,
         Progress(quiet) as progress,
     ):
+        check_width(table, options.max_columns)
         sample, total = table.read(
             options.fit_rows, options.seed, lambda rows: progress("reading", rows, 0)
         )
@@ -46,6 +47,17 @@ def run(options: argparse.Namespace) -> None:
                 model.save(temporary)
             findings.written["model"] = path
     show(options, findings)
+
+
+def check_width(table: Table, most: int) -> None:
+    """Refuse a table that would keep the machine busy for hours."""
+    n_columns = len(table.columns) - len(table.id)
+    if n_columns > most:
+        raise UserError(
+            f"{table.name} has {n_columns:,} columns. Each is predicted from all others, so the "
+            f"time grows with the square of their number, and more than {most:,} are refused. "
+            "Choose some with a query, leave some out with --ignore, or raise --max-columns."
+        )
 
 
 def slices(table: pa.Table, size: int) -> Iterator[pa.Table]:

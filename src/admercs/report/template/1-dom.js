@@ -45,6 +45,12 @@ function formatScore(score) {
   return (Math.floor(score * 10 ** digits) / 10 ** digits).toFixed(digits);
 }
 
+// A sentence; its dates are kept from being broken at their hyphens.
+function sentence(text) {
+  const parts = text.split(/(\d{4}-\d\d-\d\d)/);
+  return parts.map((part, k) => (k % 2 ? el("span", { class: "date", text: part }) : part));
+}
+
 function shorten(text, length) {
   return text.length > length ? text.slice(0, length - 1) + "…" : text;
 }

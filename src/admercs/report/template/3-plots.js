@@ -80,13 +80,13 @@ function drawMark(target, x, low, high, mark, label, baseline) {
 }
 
 function curvePlot(column, context, typical, mark, valueText, label) {
-  const curves = [column.distribution, context].filter((curve) => curve && curve.y.length);
+  const curves = [column.distribution, context].filter((curve) => curve.y.length);
   const [low, high] = curveRange(curves, mark);
   const baseline = PLOT.height - PLOT.bottom;
   const x = scale(low, high, PLOT.left, PLOT.width - PLOT.right);
   const heights = (part) => (height) => baseline - height * part * (baseline - PLOT.top);
   const picture = frame(label);
-  if (column.distribution && column.distribution !== context) {
+  if (!context.whole) {
     picture.append(svg("path", { d: area(curvePoints(column.distribution), x, heights(0.6)), class: "table-area" }));
   }
   const points = curvePoints(context);
@@ -121,7 +121,7 @@ function barRows(column, context, own, ownText) {
     const rest = (all, part) => Math.max(0, all - rows.reduce((sum, row) => sum + row[part], 0));
     rows.push({
       label: count(others, "other"), own: false,
-      context: rest(1 - context.missing, "context"), table: rest(1 - table.missing, "table"),
+      context: rest(1, "context"), table: rest(1, "table"),
     });
   }
   if (context.missing > 0 || own === "missing") {

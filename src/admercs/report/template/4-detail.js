@@ -48,7 +48,7 @@ function contextFigure(context) {
 function reasonItem(reason) {
   const share = percent(reason.share);
   const text = el("div", { class: "reason-text" },
-    el("p", { text: reason.text }),
+    el("p", {}, ...sentence(reason.text)),
     el("p", { class: "share" },
       el("span", { class: "meter", "aria-hidden": "true" }, el("span", { class: "meter-fill" })),
       el("span", { text: `${share} of the evidence` })),

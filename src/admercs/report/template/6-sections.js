@@ -11,7 +11,7 @@ function drawOverview() {
   byId("figures").append(
     figure(data.n_flagged.toLocaleString("en"), data.n_flagged === 1 ? "row flagged" : "rows flagged"),
     figure(percent(data.n_flagged / Math.max(1, data.n_rows)), "of the table"),
-    figure(formatScore(data.threshold.score), "threshold on the score"),
+    figure(data.threshold.evidence.toFixed(1), `threshold on the evidence (score ${formatScore(data.threshold.score)})`),
     figure(`${used} / ${data.columns.length}`, "columns used"));
   const label = `Distribution of the evidence over ${count(data.n_rows, "row")}; ${count(data.n_flagged, "row")} above the threshold`;
   byId("scores").append(
@@ -38,7 +38,7 @@ function contextCard(context, k) {
   const listed = data.rows.some((row) => row.contexts.includes(k));
   return el("article", { class: "card", id: "context-" + k },
     el("div", {},
-      el("h3", { text: context.text }),
+      el("h3", {}, ...sentence(context.text)),
       el("p", { class: "muted", text: `score ${formatScore(context.score)} · ${count(context.n_here, "row")} here` }),
       members.length ? list : null,
       listed ? el("button", { type: "button", class: "button", text: "Show these rows", on: { click: () => showContext(k) } }) : null),
@@ -52,7 +52,7 @@ function drawContexts() {
 }
 
 function drawPatterns() {
-  const items = data.patterns.map((pattern) => el("li", {}, pattern.text));
+  const items = data.patterns.map((pattern) => el("li", {}, ...sentence(pattern.text)));
   const none = el("li", { text: "No column depends noticeably on the others; rows were judged value by value." });
   byId("pattern-list").append(...(items.length ? items : [none]));
 }

@@ -1,0 +1,193 @@
+"""From a fitted model and a table to the dict behind the page."""
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from admercs import ADMERCS
+from admercs.datasets import make_electric_vehicles
+from admercs.report import Digest, Report, judge_piece, make_report, summary_of, threshold_meaning
+from tests.report.wide import wide_table
+
+
+@pytest.fixture(scope="module")
+def cars():
+    return make_electric_vehicles(random_state=0, as_frame="pandas").table
+
+
+@pytest.fixture(scope="module")
+def model(cars):
+    return ADMERCS().fit(cars)
+
+
+@pytest.fixture(scope="module")
+def summary(model, cars):
+    report = make_report(model.model_, cars, threshold=-model.offset_, name="cars", noun="cars")
+    return report.to_dict()
+
+
+def test_the_dict_is_json_and_complete(summary):
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert set(summary) == {
+        "format", "version", "generator", "name", "created", "n_rows", "n_columns", "n_trained",
+        "n_flagged", "n_association", "threshold", "histogram", "columns", "distributions", "rows",
+        "contexts", "patterns",
+    }  # fmt: skip
+
+
+def test_scores_and_flags_are_the_models(summary, model, cars):
+    evidence = -model.score_samples(cars)
+    assert summary["n_rows"] == len(cars)
+    assert summary["n_flagged"] == (model.predict(cars) == -1).sum()
+    rows = summary["rows"]
+    assert [row["row"] for row in rows] == np.argsort(-evidence, kind="stable")[
+        : len(rows)
+    ].tolist()
+    for row in rows:
+        assert row["evidence"] == pytest.approx(evidence[row["row"]], abs=1e-4)
+        assert row["flagged"] == (model.predict(cars.iloc[[row["row"]]])[0] == -1)
+
+
+def test_reasons_and_rest_make_the_whole(summary):
+    for row in summary["rows"]:
+        listed = sum(reason["share"] for reason in row["reasons"])
+        assert listed + row["rest"] == pytest.approx(1, abs=2e-3)
+        assert sum(row["cells"]) == pytest.approx(row["evidence"], rel=5e-3)
+
+
+def test_values_are_those_of_the_table(summary, cars):
+    names = [column["name"] for column in summary["columns"]]
+    assert names == list(cars.columns)
+    for row in summary["rows"]:
+        raw = cars.iloc[row["row"]]
+        for name, text in zip(names, row["values"], strict=True):
+            if text is None:
+                assert raw[name] != raw[name] or raw[name] is None
+            elif name == "production date":
+                assert text == str(raw[name].date())
+            elif name == "heat pump":
+                assert text == ("yes" if raw[name] else "no")
+            elif isinstance(raw[name], str):
+                assert text == raw[name]
+            else:
+                assert float(text.replace(",", "")) == pytest.approx(float(raw[name]), rel=1e-9)
+
+
+def test_histogram_counts_every_row_on_its_side_of_the_threshold(summary, model, cars):
+    edges, counts = summary["histogram"]["edges"], summary["histogram"]["counts"]
+    assert len(edges) == len(counts) + 1
+    assert edges == sorted(edges)
+    assert sum(counts) == len(cars)
+    line = summary["threshold"]["evidence"]
+    above = sum(count for edge, count in zip(edges, counts, strict=False) if edge >= line - 1e-9)
+    assert above == summary["n_flagged"]
+    assert edges[-1] >= max(row["evidence"] for row in summary["rows"]) - 1e-3
+
+
+def test_plots_have_what_they_need(summary):
+    kinds = set()
+    for row in summary["rows"]:
+        for reason in row["reasons"]:
+            if reason["kind"] == "context":
+                assert summary["contexts"][reason["context"]]["counts"]
+                continue
+            column = summary["columns"][reason["target"]]
+            shape = summary["distributions"][reason["distribution"]]
+            kinds.add(shape["kind"])
+            assert shape["kind"] == column["distribution"]["kind"]
+            if shape["kind"] == "curve":
+                assert max(shape["y"]) == 100
+                assert reason["value"] is None or math.isfinite(reason["mark"])
+                for low, high in reason["typical"]:
+                    assert low <= high
+            elif reason["value"] is not None:
+                label = column["distribution"]["labels"][reason["mark"]]
+                assert reason["value"].startswith(label)
+    assert kinds == {"curve", "bars"}
+
+
+def test_a_mark_inside_no_typical_region(summary):
+    """A value that is odd in its context lies outside of what is typical there."""
+    for row in summary["rows"][:20]:
+        for reason in row["reasons"]:
+            if reason.get("mark") is not None and reason["share"] > 0.2:
+                assert not any(low <= reason["mark"] <= high for low, high in reason["typical"])
+
+
+def test_pieces_add_up_to_the_whole(model, cars, summary):
+    digest = Digest(model.model_, -model.offset_)
+    for start in range(0, len(cars), 130):
+        part = cars.iloc[start : start + 130]
+        labels = list(part.index)
+        digest.add(judge_piece(model.model_, part, labels=labels, first=start))
+    whole = summary_of(digest, name="cars", noun="cars", meaning=summary["threshold"]["meaning"])
+    assert {**whole, "created": ""} == {**summary, "created": ""}
+
+
+def test_few_rows_are_kept_of_many(model, cars):
+    digest = Digest(model.model_, -model.offset_, rows=10)
+    for start in range(0, len(cars), 50):
+        digest.add(judge_piece(model.model_, cars.iloc[start : start + 50], first=start))
+    top = digest.top().numbers
+    expected = np.argsort(model.score_samples(cars), kind="stable")[:10]
+    assert top.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_other_tables_give_the_same(model, cars, summary, library):
+    table = pa.Table.from_pandas(cars, preserve_index=False)
+    if library == "polars":
+        pl = pytest.importorskip("polars")
+        table = pl.from_arrow(table)
+    report = make_report(model.model_, table, threshold=-model.offset_, name="cars", noun="cars")
+    assert {**report.to_dict(), "created": ""} == {**summary, "created": ""}
+
+
+def test_new_rows_with_unseen_and_missing_values(model, cars):
+    new = cars.tail(3).copy()
+    new["colour"] = ["turquoise", None, "red"]
+    new["range (km)"] = [np.nan, 1e9, 400]
+    report = make_report(model.model_, new, threshold=-model.offset_, labels=["a", "b", "c"])
+    rows = {row["label"]: row for row in report.to_dict()["rows"]}
+    colour = list(cars.columns).index("colour")
+    assert rows["a"]["values"][colour] == "turquoise"
+    assert rows["b"]["values"][colour] is None
+    assert any("turquoise" in reason["text"] for reason in rows["a"]["reasons"])
+    report.html()
+
+
+def test_facade(model, cars, tmp_path, monkeypatch, summary):
+    report = Report(summary)
+    assert repr(report).startswith("<Report on cars: ")
+    report.write_html(tmp_path / "cars.html")
+    assert (tmp_path / "cars.html").read_text(encoding="utf-8") == report.html()
+    assert [path.name for path in tmp_path.iterdir()] == ["cars.html"]
+    assert "<iframe" in report._repr_html_()
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert report.open().as_uri() == opened[0]
+    changed = report.to_dict()
+    changed["rows"].clear()
+    assert report.to_dict()["rows"]
+
+
+def test_words_for_thresholds():
+    assert "1 in 1,000" in threshold_meaning("auto")
+    assert "score 0.9" in threshold_meaning({"score": 0.9})
+
+
+def test_bad_arguments(model, cars):
+    with pytest.raises(ValueError, match="rows must be at least 1"):
+        make_report(model.model_, cars, threshold=1.0, rows=0)
+    with pytest.raises(ValueError, match="2 labels for 1000 rows"):
+        make_report(model.model_, cars, threshold=1.0, labels=["a", "b"])
+
+
+def test_size_of_500_rows_of_30_columns():
+    table = wide_table()
+    model = ADMERCS().fit(table)
+    page = make_report(model.model_, table, threshold=0.0, rows=500).html()
+    assert len(page.encode()) < 3_000_000
