@@ -1,0 +1,184 @@
+"""Planning and running: what is not in the store yet is computed, in processes, and stored at once."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from admercs.experiments.algorithms import REGISTRY, Point
+from admercs.experiments.benchmarks import BenchmarkSet, load_set
+from admercs.experiments.store import Result, Store, encode_point
+
+__all__ = ["Task", "plan", "run_tasks"]
+
+Say = Callable[[str], None]
+#: What an algorithm costs beside isolation forest, roughly, for the estimate of the time left.
+_COST = {"AD-MERCS": 3.0, "ADMERCS()": 2.0, "ALSO": 6.0, "HiCS": 8.0, "HBOS": 0.2}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One algorithm on one set, for all parameter points still missing."""
+
+    algorithm: str
+    item: BenchmarkSet
+    points: tuple[Point, ...]
+
+    @property
+    def cost(self) -> float:
+        """A rough measure of how long it takes, for the estimate of the time left."""
+        factor = _COST.get(self.algorithm, 1.0)
+        # Points of one grid share most of their work.
+        return factor * self.item.cells * len(self.points) ** 0.7 + 1000.0
+
+
+def plan(
+    algorithm: str, sets: Iterable[BenchmarkSet], points: Sequence[Point], store: Store
+) -> list[Task]:
+    """List what is missing in the store.
+
+    Parameters
+    ----------
+    algorithm : str
+        A name in the registry.
+    sets : iterable of BenchmarkSet
+        Where to run it.
+    points : sequence of dict
+        Parameter points to run.
+    store : Store
+        What is known already.
+
+    Returns
+    -------
+    tasks : list of Task
+    """
+    known = store.keys()
+    tasks = []
+    for item in sets:
+        key = (item.benchmark, item.name, item.version)
+        missing = tuple(p for p in points if (algorithm, encode_point(p), *key) not in known)
+        if missing:
+            tasks.append(Task(algorithm, item, missing))
+    return tasks
+
+
+def evaluate(task: Task, data: str | Path | None, store: Store) -> int:
+    """Run a task, writing every result as soon as it is known; return how many there were."""
+    loaded = load_set(task.item, data)
+    count = 0
+    for scored in REGISTRY[task.algorithm](loaded.X, task.points):
+        # Infinite scores are possible where rows coincide, and ties must stay ties.
+        scores = np.nan_to_num(scored.scores, nan=-np.inf, posinf=1e300, neginf=-1e300)
+        result = Result(
+            algorithm=task.algorithm,
+            parameters=encode_point(scored.point),
+            benchmark=task.item.benchmark,
+            name=task.item.name,
+            version=task.item.version,
+            auc=float(roc_auc_score(loaded.y, scores)),
+            ap=float(average_precision_score(loaded.y, scores)),
+            seconds=scored.seconds,
+        )
+        store.add([result])
+        count += 1
+    return count
+
+
+def _in_process(task: Task, data: str | Path | None, path: Path) -> int:
+    with Store(path) as store:
+        return evaluate(task, data, store)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    store: Store,
+    *,
+    data: str | Path | None = None,
+    jobs: int = 1,
+    say: Say | None = None,
+) -> None:
+    """Run tasks, the cheap ones first, and tell how it goes.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What to do.
+    store : Store
+        Where the results go.
+    data : path, optional
+        Data folder.
+    jobs : int, default=1
+        Processes; each result is written by the process that computed it.
+    say : callable, optional
+        Told a line of progress now and then; by default it goes to the standard error.
+    """
+    progress = _Progress(tasks, say or _to_stderr)
+    ordered = sorted(tasks, key=lambda task: task.cost)
+    if jobs == 1:
+        for task in ordered:
+            evaluate(task, data, store)
+            progress.done(task)
+        return
+    # Forked processes would share the store's connection and the threads of compiled code.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(_in_process, task, data, store.path): task for task in ordered}
+        try:
+            while waiting:
+                finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    task = waiting.pop(future)
+                    future.result()
+                    progress.done(task)
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class _Progress:
+    """Counts what is done and estimates the time left from the cost so far."""
+
+    def __init__(self, tasks: Sequence[Task], say: Say) -> None:
+        self._say = say
+        self._n, self._done = len(tasks), 0
+        self._cost, self._total = 0.0, sum(task.cost for task in tasks)
+        self._start = time.monotonic()
+
+    def done(self, task: Task) -> None:
+        """Note that a task is finished and say so."""
+        self._done += 1
+        self._cost += task.cost
+        spent = time.monotonic() - self._start
+        left = spent * (self._total - self._cost) / self._cost
+        item = task.item
+        self._say(
+            f"[{self._done}/{self._n}] {item.benchmark} {item.name} v{item.version}: "
+            f"{task.algorithm}, {len(task.points)} settings; about {duration(left)} left"
+        )
+
+
+def duration(seconds: float) -> str:
+    """Write a time span for people.
+
+    Examples
+    --------
+    >>> from admercs.experiments.run import duration
+    >>> duration(42), duration(600), duration(8000)
+    ('42 s', '10 min', '2 h 13 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
