@@ -169,7 +169,7 @@ def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
 
 def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
-    outside = outside[:, np.lexsort((outside[1], outside[0]))]
+    outside = np.ascontiguousarray(outside[:, np.lexsort((outside[1], outside[0]))])
     room = np.count_nonzero(dense) + outside.shape[1]
     ptr = np.zeros_like(grids.ptr)
     cell, weight = np.empty((2, room), dtype=np.int64)

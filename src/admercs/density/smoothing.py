@@ -17,13 +17,6 @@ _BAR_STEP = 0.35  # how much (in log density) the bar is raised at a time where 
 
 
 @kernel
-def _write(cell: np.int64 | int, mass: float, joined: Ints, rows: Floats, used: int) -> int:
-    joined[used] = cell
-    rows[used] = mass
-    return used + 1 if mass > 0 else used
-
-
-@kernel
 def join_cells(
     ptr: Ints, cell: Ints, weight: Ints, shift: Ints, out_ptr: Ints, joined: Ints, rows: Floats
 ) -> int:
@@ -36,22 +29,30 @@ def join_cells(
     for slot in range(len(ptr) - 1):
         far = 0.0
         here, mass_here, mass_next = np.int64(-FAR), 0.0, 0.0  # cells `here` and `here + 1`
-        factor = 1.0 / (ONE << shift[slot])
-        for p in range(ptr[slot], ptr[slot + 1]):
-            lower = cell[p] >> shift[slot]
+        factor = 1.0 / (1 << shift[slot])
+        end = ptr[slot + 1]
+        for p in range(ptr[slot], end + 1):
+            lower = cell[p] >> shift[slot] if p < end else np.int64(FAR)
             while lower > here and (mass_here > 0 or mass_next > 0):
-                used = _write(here, mass_here, joined, rows, used)
+                if mass_here > 0:
+                    joined[used] = here
+                    rows[used] = mass_here
+                    used += 1
                 here, mass_here, mass_next = here + 1, mass_next, 0.0
+            if p == end:
+                break
             here = lower
+            mass = weight[p] / ONE
             if abs(cell[p]) >= FAR:
-                far += weight[p] / ONE
+                far += mass
                 continue
-            upper = (cell[p] - (lower << shift[slot])) * weight[p]
-            mass_here += ((weight[p] << shift[slot]) - upper) * factor
-            mass_next += upper * factor
-        used = _write(here, mass_here, joined, rows, used)
-        used = _write(here + 1, mass_next, joined, rows, used)
-        used = _write(FAR, far, joined, rows, used)
+            upper = (cell[p] - (lower << shift[slot])) * factor * mass
+            mass_here += mass - upper
+            mass_next += upper
+        if far > 0:
+            joined[used] = FAR
+            rows[used] = far
+            used += 1
         out_ptr[slot + 1] = used
     return used
 
