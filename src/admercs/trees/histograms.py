@@ -1,6 +1,6 @@
 """Counting a node's rows per input code: the only thing a split search needs to see.
 
-A histogram is a flat int64 array: for input column f and code c, the `width` statistics of the rows
+A histogram is a flat array of integers: for input column f and code c, the `width` statistics of the rows
 with that code start at ``(offsets[f] + c) * width``. Class targets keep one count per class, moment targets
 the number of rows and the sum of their fixed-point values.
 """
@@ -61,14 +61,13 @@ def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_histogram(  # type: ignore[no-untyped-def]
+def add_rows(  # type: ignore[no-untyped-def]
     codes, rows, values, n, form, width, offsets, skip, whole, hist
 ):
-    """Count the node's rows per code of each input column except the target's own (`skip`).
+    """Count rows of a node on top of what is counted already.
 
-    `whole` says that the node holds all rows in order, so that no row numbers need to be looked up.
+    See `fill_histogram` for the parameters.
     """
-    clear(hist)
     for f in range(codes.shape[0]):
         if f == skip:
             continue
@@ -90,7 +89,24 @@ def fill_histogram(  # type: ignore[no-untyped-def]
                     hist[cell + 1] += value
 
 
+@kernel
+def fill_histogram(  # type: ignore[no-untyped-def]
+    codes, rows, values, n, form, width, offsets, skip, whole, hist
+):
+    """Count the node's rows per code of each input column except the target's own (`skip`).
+
+    `whole` says that the node holds all rows in order, so that no row numbers need to be looked up.
+    """
+    clear(hist)
+    add_rows(codes, rows, values, n, form, width, offsets, skip, whole, hist)
+
+
 def code_offsets(n_codes: NDArray[np.int32]) -> NDArray[np.int64]:
     """Where each column's codes start in a histogram."""
     offsets: NDArray[np.int64] = np.concatenate([[0], np.cumsum(n_codes, dtype=np.int64)])
     return offsets
+
+
+def histogram_type(form: int, n_rows: int) -> type[np.int32] | type[np.int64]:
+    """Return the type of a histogram: counts of up to 2 ** 31 rows fit into half the memory."""
+    return np.int32 if form == CLASSES and n_rows < 2**31 else np.int64

@@ -1,0 +1,299 @@
+"""Growing a tree level by level, from histograms that were gathered anywhere.
+
+The rows may lie in many pieces. A level takes three steps: every piece counts its rows in the nodes that are
+asked for (`count_level`), the counts are added up (`merge_counts`), and all nodes of the level are
+decided (`advance`). Only the smaller half of a split is counted, its sibling's histogram is the parent's minus
+it. The decisions are those of `grow.decide`, on the same integers: the tree is the one that `grow_tree` grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.trees.criteria import XLOGX, impurity
+from admercs.trees.grow import GrowthRules, NodeArrays, decide, empty_nodes, goes_left
+from admercs.trees.histograms import (
+    CLASSES,
+    MOMENT_WIDTH,
+    N_MOMENTS,
+    add_rows,
+    gather_target,
+    histogram_type,
+    total_up,
+)
+
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
+Hists = NDArray[np.signedinteger]  # see histogram_type
+
+
+class Layout(NamedTuple):
+    """What all trees share: where each input column's codes start, and which are categories."""
+
+    offsets: NDArray[np.int64]
+    is_nominal: NDArray[np.bool_]
+
+
+class Sketch(NamedTuple):
+    """A tree so far, as far as rows need to know it to find their way; nodes in order of creation."""
+
+    nodes: NodeArrays
+    place: NDArray[np.int32]  # per node: its place among the nodes to be counted, or -1
+    n_places: int
+    deeper: bool  # whether histograms are needed, or only the totals
+
+
+class LevelCounts(NamedTuple):
+    """What was counted for one tree: per place, its histogram, its totals and its rows."""
+
+    hists: Hists
+    totals: NDArray[np.int64]
+    n: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Parent:
+    """A node that was split; its histogram waits for that of its smaller half."""
+
+    node: int
+    small_left: bool
+    hist: Hists
+    totals: NDArray[np.int64]
+
+
+def _with_root() -> NodeArrays:
+    return empty_nodes(1)
+
+
+@dataclass(frozen=True)
+class Growing:
+    """A tree between two levels."""
+
+    target: int
+    rules: GrowthRules
+    nodes: NodeArrays = field(default_factory=_with_root)
+    depth: int = 0
+    root_impurity: float = 0.0
+    parents: tuple[_Parent, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to count."""
+        return self.depth > 0 and not self.parents
+
+    def sketch(self) -> Sketch:
+        """Return what a piece of the table needs to count the next level."""
+        place = np.full(len(self.nodes.feature), -1, np.int32)
+        if self.depth == 0:
+            place[0] = 0
+        for k, parent in enumerate(self.parents):
+            place[(self.nodes.left if parent.small_left else self.nodes.right)[parent.node]] = k
+        n_places = 1 if self.depth == 0 else len(self.parents)
+        deeper = self.depth == 0 or self.depth < self.rules.max_depth
+        return Sketch(self.nodes, place, n_places, deeper)
+
+
+def widths(rules: GrowthRules) -> tuple[int, int]:
+    """Return how many numbers a code has in a histogram, and how many a node has in total."""
+    if rules.form == CLASSES:
+        return rules.n_classes, rules.n_classes
+    return MOMENT_WIDTH, N_MOMENTS
+
+
+def no_counts(rules: GrowthRules, sketch: Sketch, layout: Layout) -> LevelCounts:
+    """Return counts of nothing, to be added to."""
+    width, n_totals = widths(rules)
+    cells = int(layout.offsets[-1]) * width if sketch.deeper else 0
+    n = sketch.n_places
+    return LevelCounts(
+        np.zeros((n, cells), histogram_type(rules.form, rules.n_rows)),
+        np.zeros((n, n_totals), np.int64),
+        np.zeros(n, np.int64),
+    )
+
+
+@kernel
+def find_places(codes, is_nominal, nodes, place, out):  # type: ignore[no-untyped-def]
+    """Walk rows down a tree by their codes; write the place of the node each of them ends in."""
+    for i in range(codes.shape[1]):
+        node = 0
+        while nodes.feature[node] >= 0:
+            feature = nodes.feature[node]
+            left = goes_left(
+                np.int64(codes[feature, i]), nodes.bin[node], is_nominal[feature],
+                nodes.missing_left[node], nodes.bits[node],
+            )  # fmt: skip
+            node = nodes.left[node] if left else nodes.right[node]
+        out[i] = place[node]
+
+
+@kernel
+def sort_by_place(places, start, rows):  # type: ignore[no-untyped-def]
+    """List the rows of each place one after the other; rows at no place are left out.
+
+    ``start[k]:start[k + 1]`` are the rows of place k; `start` comes in as zeros, one longer than that.
+    """
+    for i in range(len(places)):
+        if places[i] >= 0:
+            start[places[i] + 2] += 1
+    for k in range(2, len(start)):
+        start[k] += start[k - 1]
+    for i in range(len(places)):
+        if places[i] >= 0:
+            rows[start[places[i] + 1]] = i
+            start[places[i] + 1] += 1
+
+
+def count_level(
+    codes: Codes,
+    values: NDArray[np.int32],
+    target: int,
+    rules: GrowthRules,
+    sketch: Sketch,
+    layout: Layout,
+    counts: LevelCounts,
+) -> None:
+    """Add a piece's rows to the counts of one tree's level.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8 or uint16, shape (M, n)
+        The piece.
+    values : ndarray of int32
+        Its target, as classes or in fixed point.
+    target : int
+        The target's column, which is no input.
+    rules, sketch, layout
+        The tree, and how its histograms are laid out.
+    counts : LevelCounts
+        Receives the counts.
+    """
+    n_rows = codes.shape[1]
+    if n_rows == 0:
+        return
+    places = np.empty(n_rows, np.int32)
+    find_places(codes, layout.is_nominal, sketch.nodes, sketch.place, places)
+    start = np.zeros(sketch.n_places + 2, np.int64)
+    rows = np.empty(n_rows, np.int32)
+    sort_by_place(places, start, rows)
+    width, n_totals = widths(rules)
+    mine, totals = np.empty(n_rows, np.int32), np.empty(n_totals, np.int64)
+    for k in range(sketch.n_places):
+        some = rows[start[k] : start[k + 1]]
+        gather_target(values, some, mine)
+        total_up(mine, len(some), rules.form, totals)
+        counts.totals[k] += totals
+        counts.n[k] += len(some)
+        if sketch.deeper:
+            add_rows(
+                codes, some, mine, len(some), rules.form, width, layout.offsets, target, False,
+                counts.hists[k],
+            )  # fmt: skip
+
+
+def merge_counts(pieces: Sequence[LevelCounts]) -> LevelCounts:
+    """Add up the counts of several pieces."""
+    hists, totals, n = pieces[0].hists.copy(), pieces[0].totals.copy(), pieces[0].n.copy()
+    for piece in pieces[1:]:
+        hists += piece.hists
+        totals += piece.totals
+        n += piece.n
+    return LevelCounts(hists, totals, n)
+
+
+def advance(tree: Growing, counts: LevelCounts, layout: Layout) -> Growing:
+    """Decide all nodes of a level; the counts are used up."""
+    # Each split adds two nodes, and there are at most twice as many new nodes as parents.
+    nodes = _grown(tree.nodes, 4 * max(1, len(tree.parents)))
+    level = _Level(tree, nodes, layout, len(tree.nodes.feature))
+    if tree.depth == 0:
+        root_impurity = impurity(counts.totals[0], tree.rules.criterion, XLOGX)
+        level.tree = replace(tree, root_impurity=float(root_impurity))
+        level.settle(0, int(counts.n[0]), counts.hists[0], counts.totals[0])
+    for k, parent in enumerate(tree.parents):
+        small = int(counts.n[k]), counts.hists[k], counts.totals[k]
+        large_hist = parent.hist - small[1] if small[1].size else parent.hist
+        n_large = int(nodes.n[parent.node]) - small[0]
+        large = n_large, large_hist, parent.totals - small[2]
+        left, right = (small, large) if parent.small_left else (large, small)
+        level.settle(int(nodes.left[parent.node]), *left)
+        level.settle(int(nodes.right[parent.node]), *right)
+    nodes = _of_each(nodes, lambda array: array[: level.n_nodes])
+    return replace(level.tree, nodes=nodes, depth=tree.depth + 1, parents=tuple(level.parents))
+
+
+@dataclass
+class _Level:
+    """One level while its nodes are decided."""
+
+    tree: Growing
+    nodes: NodeArrays
+    layout: Layout
+    n_nodes: int
+    parents: list[_Parent] = field(default_factory=list)
+
+    def settle(self, node: int, n: int, hist: Hists, totals: NDArray[np.int64]) -> None:
+        """Decide about one node; a split gets two new nodes."""
+        nodes, tree, rules = self.nodes, self.tree, self.tree.rules
+        nodes.n[node] = n
+        nodes.impurity[node] = impurity(totals, rules.criterion, XLOGX)
+        split = decide(
+            hist, totals, tree.depth, tree.root_impurity, self.layout.offsets,
+            self.layout.is_nominal, tree.target, rules, nodes.bits[node],
+        )  # fmt: skip
+        nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = split
+        if split.feature < 0:
+            return
+        for side in (nodes.left, nodes.right):
+            side[node] = self.n_nodes
+            nodes.parent[self.n_nodes] = node
+            self.n_nodes += 1
+        small_left = self._left_is_smaller(node, hist)
+        # A copy: views would keep the counts of all other nodes alive.
+        self.parents.append(_Parent(node, small_left, hist.copy(), totals.copy()))
+
+    def _left_is_smaller(self, node: int, hist: Hists) -> bool:
+        nodes, offsets = self.nodes, self.layout.offsets
+        feature = nodes.feature[node]
+        width, _ = widths(self.tree.rules)
+        cells = hist.reshape(-1, width)[offsets[feature] : offsets[feature + 1]]
+        rows = cells.sum(axis=1) if self.tree.rules.form == CLASSES else cells[:, 0]
+        nominal = self.layout.is_nominal[feature]
+        left = sum(
+            int(rows[code])
+            for code in range(len(rows))
+            if goes_left(code, nodes.bin[node], nominal, nodes.missing_left[node], nodes.bits[node])
+        )
+        return 2 * left <= int(rows.sum())
+
+
+def _of_each(nodes: NodeArrays, change: Callable[[NDArray[Any]], NDArray[Any]]) -> NodeArrays:
+    return NodeArrays(*(change(np.asarray(array)) for array in nodes))
+
+
+def _grown(nodes: NodeArrays, more: int) -> NodeArrays:
+    """Make room for further nodes."""
+    spare = iter(empty_nodes(more))
+    return _of_each(nodes, lambda array: np.concatenate([array, next(spare)]))
+
+
+def in_preorder(nodes: NodeArrays) -> NodeArrays:
+    """Bring the nodes of a finished tree into the order of a forest."""
+    order, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        if nodes.feature[node] >= 0:
+            stack += [int(nodes.right[node]), int(nodes.left[node])]
+    number = np.empty(len(order) + 1, np.int32)
+    number[order] = np.arange(len(order))
+    number[-1] = -1  # "none" is -1 and stays so
+    arranged = _of_each(nodes, lambda array: array[order])
+    return arranged._replace(
+        left=number[arranged.left], right=number[arranged.right], parent=number[arranged.parent]
+    )

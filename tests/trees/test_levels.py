@@ -1,0 +1,56 @@
+"""Trees grown level by level from pieces of a table are the trees grown from the whole table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from admercs.datasets import make_electric_vehicles
+from admercs.table import bin_table, learn_schema, prepare, read_frame, summarise
+from admercs.trees.growth import TreeSettings, grow_forest, join_trees, prepare_target
+from admercs.trees.histograms import code_offsets
+from admercs.trees.levels import (
+    Growing,
+    Layout,
+    advance,
+    count_level,
+    in_preorder,
+    merge_counts,
+    no_counts,
+)
+
+
+@pytest.mark.parametrize("criterion", ["distribution", "variance", "paper"])
+@pytest.mark.parametrize("max_depth", [0, 3, 10])
+def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> None:
+    frame = read_frame(make_electric_vehicles(random_state=1).table)
+    schema = learn_schema(summarise(frame), warn=False)
+    table = prepare(frame, schema)
+    binning, codes = bin_table(table, schema)
+    settings = TreeSettings(criterion, max_depth, 0.02, "auto")
+    whole, _ = grow_forest(
+        codes, binning.edges, binning.n_codes, schema.used, table.column, settings
+    )
+    layout = Layout(code_offsets(binning.n_codes), binning.is_nominal)
+    cuts = [0, 7, 7, 300, table.n_rows]
+    trees = []
+    for m, column in enumerate(schema.used):
+        target = prepare_target(
+            settings, column, codes[m], int(binning.n_codes[m]), lambda m=m: table.column(m)
+        )
+        tree = Growing(m, target.rules)
+        while not tree.is_done:
+            sketch = tree.sketch()
+            pieces = []
+            for start, stop in zip(cuts, cuts[1:], strict=False):
+                counts = no_counts(target.rules, sketch, layout)
+                count_level(
+                    codes[:, start:stop], target.values[start:stop], m, target.rules, sketch,
+                    layout, counts,
+                )  # fmt: skip
+                pieces.append(counts)
+            tree = advance(tree, merge_counts(pieces), layout)
+        trees.append(in_preorder(tree.nodes))
+    grown = join_trees(trees, binning.edges, binning.is_nominal)
+    for name in whole._fields:
+        np.testing.assert_array_equal(getattr(grown, name), getattr(whole, name), err_msg=name)
