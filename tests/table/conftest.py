@@ -68,7 +68,8 @@ def to_pandas_arrow(columns: dict[str, list[Any]]) -> pd.DataFrame:
 
 def to_pandas(columns: dict[str, list[Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(columns)
-    return frame.astype({"doors": "Int64", "electric": "boolean"})
+    special = {"doors": "Int64", "electric": "boolean"}
+    return frame.astype({name: dtype for name, dtype in special.items() if name in columns})
 
 
 def to_objects(columns: dict[str, list[Any]]) -> Any:

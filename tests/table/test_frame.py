@@ -168,3 +168,13 @@ def test_objects_of_one_column():
     assert kind(2**64, -1) == "float"
     assert kind(None, None) == "empty"
     assert kind(dt.timedelta(1), pd.Timedelta(1, "s")) == "duration"
+
+
+@pytest.mark.parametrize("name", ["count", "text", "", "日本"])
+def test_texts_are_counted_and_encoded_by_their_own_library(library, name):
+    texts = ["a", None, "b", "", "a", "ß"] * 3
+    table = library({name: texts, "seen": [None] * 18, "tax": [None] * 18})
+    frame = read_frame(table)
+    schema = learn_schema(summarise(frame), warn=False)
+    assert schema.used[0].categories == ("a", "", "b", "ß")
+    np.testing.assert_array_equal(prepare(frame, schema).column(0)[:6], [1, np.nan, 3, 2, 1, 4])

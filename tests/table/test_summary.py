@@ -36,7 +36,7 @@ def merged(parts: list[Any], nominal: Any = "auto") -> module.TableSummary:
     )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.lists(st.integers(0, N), max_size=6), st.randoms(use_true_random=False))
 @pytest.mark.parametrize("make", [to_polars, to_pandas])
 @pytest.mark.parametrize("nominal", ["auto", ["doors", "tax", "sold", "trip"]])

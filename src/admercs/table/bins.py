@@ -225,7 +225,7 @@ def bin_table(
 
     def bin_column(m: int) -> NDArray[np.float64]:
         column = schema.used[m]
-        values = np.ascontiguousarray(prepared.column(m))
+        values = prepared.column(m)
         edges = find_edges(values, max_bins, column.name) if column.role == "numeric" else _NO_EDGES
         _encode_column(values, column, edges, codes[m])
         return edges

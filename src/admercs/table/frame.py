@@ -51,6 +51,11 @@ class Frame(ABC):
         view of the table: do not write into them.
         """
 
+    def texts(self, position: int) -> nw.Series[Any] | None:
+        """Return a column of text in the hands of its own library; None for any other column."""
+        del position
+        return None
+
 
 class ArrayFrame(Frame):
     """A two-dimensional numpy array."""
@@ -99,6 +104,15 @@ class TableFrame(Frame):
         if start == 0 and stop is None:
             return from_series(series, name)
         return from_series(series[start:stop], name)
+
+    def texts(self, position: int) -> nw.Series[Any] | None:
+        """Return a column of text in the hands of its own library; None for any other column."""
+        series = self._table[:, position]
+        if series.dtype == nw.String:
+            return series
+        if series.implementation.is_polars() and series.dtype in (nw.Categorical, nw.Enum):
+            return series.cast(nw.String)
+        return None
 
 
 def from_array(values: NDArray[Any], name: str) -> RawColumn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import repeat
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from admercs.table.columns import Column
 from admercs.table.frame import ArrayFrame, Frame
 from admercs.table.objects import first_of_other_kind
 from admercs.table.schema import Schema
-from admercs.table.summary import check_finite, text_category, time_category
+from admercs.table.summary import Category, check_finite, text_category, time_category
+from admercs.table.texts import encode_objects, encode_texts
 from admercs.table.values import KIND_WORDS, TEMPORAL, Kind, RawColumn, describe
 
 # Which kinds of values a column may hold in a new table, by the kind it held in the training table.
@@ -62,6 +63,11 @@ class Prepared:
 
     def _open(self, m: int) -> None:
         column, kind = self._schema.used[m], self._kind(m)
+        texts = self._frame.texts(self._positions[m]) if kind == "text" else None
+        if texts is not None:
+            known = _code_of_category(column)
+            self._codes[m] = encode_texts(texts, known, len(known) + 1)
+            return
         raw = self._frame.column(self._positions[m])
         _check_kind(raw, column, kind)
         if column.role == "nominal":
@@ -115,6 +121,8 @@ class Prepared:
             raw = self._views[m].rows(start, stop)
         else:
             raw = self._frame.column(self._positions[m], start, stop)
+        # One copy of a column that lies scattered in its table makes all that follows fast.
+        raw = replace(raw, values=np.ascontiguousarray(raw.values))
         check_finite(raw, start)
         return _numeric_values(raw, column)
 
@@ -188,17 +196,20 @@ def _nominal_codes(raw: RawColumn, column: Column, kind: Kind) -> NDArray[np.uin
     return codes
 
 
+def _code_of_category(column: Column) -> dict[Category, int]:
+    return {value: code for code, value in enumerate(column.categories, start=1)}
+
+
 def _text_codes(raw: RawColumn, column: Column, kind: Kind, other: int) -> NDArray[np.uint8]:
-    known = {str(value): code for code, value in enumerate(column.categories, start=1)}
-    values: Any = raw.values.tolist() if raw.values.dtype == object else raw.values
+    values = raw.values
     if kind == "mixed":
-        values = map(text_category, values)
-    return np.fromiter(map(known.get, values, repeat(other)), np.uint8, len(raw.values))
+        values = np.array(list(map(text_category, values)), dtype=object)
+    return encode_objects(values, _code_of_category(column), other)
 
 
 def _number_codes(raw: RawColumn, column: Column, kind: Kind, other: int) -> NDArray[np.uint8]:
     distinct, inverse = np.unique(raw.values, return_inverse=True)
-    known = {value: code for code, value in enumerate(column.categories, start=1)}
+    known = _code_of_category(column)
     category: Callable[[Any], Any] = (
         (lambda value: time_category(value, raw)) if kind in TEMPORAL else (lambda value: value)
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from admercs.table.frame import Frame
 from admercs.table.objects import first_of_other_kind, kind_of
+from admercs.table.texts import count_objects, count_texts
 from admercs.table.values import KIND_WORDS, TEMPORAL, Kind, RawColumn, describe
 
 Category = str | bool | int | float
@@ -24,8 +25,6 @@ NUMERIC_CAP = 256
 NOMINAL_CAP = 100_000
 """Distinct categories that are counted; a column with more of them is not used, so that a summary
 stays small however large the table is."""
-
-_CHUNK = 65_536
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def summarise(
     [('numeric', 0), ('nominal', 1)]
     """
     chosen = _positions(nominal, frame)
-    columns = tuple(_summarise(frame.column(j), j in chosen) for j in range(frame.n_columns))
+    columns = tuple(_summarise_column(frame, j, j in chosen) for j in range(frame.n_columns))
     return TableSummary(columns, frame.n_rows, frame.named, frame.has_names, partition)
 
 
@@ -149,6 +148,30 @@ def _positions(nominal: Literal["auto"] | Sequence[str | int], frame: Frame) -> 
     return found
 
 
+def _summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
+    texts = frame.texts(position)
+    if texts is None:
+        return _summarise(frame.column(position), chosen)
+    name, n_rows, n_missing = frame.names[position], len(texts), texts.null_count()
+    if n_missing == n_rows:
+        return _nothing(name, n_rows)
+    counts = count_texts(texts, NOMINAL_CAP)
+    return ColumnSummary(
+        name,
+        "text",
+        "nominal",
+        chosen,
+        n_rows,
+        n_missing,
+        counts=counts,
+    )
+
+
+def _nothing(name: str, n_rows: int) -> ColumnSummary:
+    """Return the summary of a column without a value, which says nothing about its kind."""
+    return ColumnSummary(name, "empty", "numeric", False, n_rows, n_rows)
+
+
 def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
     is_nominal = chosen or raw.categorical or raw.kind in ("boolean", "text")
     if raw.kind == "mixed" and not is_nominal:
@@ -159,7 +182,7 @@ def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
     present = raw.present()
     n_rows, n_missing = len(raw.values), len(raw.values) - len(present)
     if len(present) == 0:
-        return ColumnSummary(raw.name, "empty", "numeric", False, n_rows, n_missing)
+        return _nothing(raw.name, n_rows)
     summary = ColumnSummary(
         raw.name,
         raw.kind,
@@ -225,13 +248,10 @@ def _count_categories(raw: RawColumn, present: NDArray[Any]) -> dict[Category, i
         for value, count in numbers.items():
             merged[time_category(int(value), raw)] += count
         return dict(merged)
-    counts: Counter[Category] = Counter()
-    for start in range(0, len(present), _CHUNK):
-        chunk = present[start : start + _CHUNK]
-        counts.update(chunk if raw.kind == "text" else map(text_category, chunk))
-        if len(counts) > NOMINAL_CAP:
-            return None
-    return {str(value): count for value, count in counts.items()}
+    if raw.kind == "mixed":
+        present = np.array(list(map(text_category, present)), dtype=object)
+    counts = count_objects(present, NOMINAL_CAP)
+    return None if counts is None else {str(value): count for value, count in counts.items()}
 
 
 def text_category(value: Any) -> str:
