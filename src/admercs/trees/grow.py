@@ -20,6 +20,7 @@ from admercs.trees.histograms import (
     N_MOMENTS,
     fill_histogram,
     gather_target,
+    histogram_type,
     take_away,
     total_up,
 )
@@ -83,7 +84,7 @@ LEAF = Split(-1, 0, False)
 
 
 def decide(
-    hist: NDArray[np.int64],
+    hist: NDArray[np.int32] | NDArray[np.int64],
     totals: NDArray[np.int64],
     depth: int,
     root_impurity: float,
@@ -189,7 +190,7 @@ class Pending(NamedTuple):
     start: int
     n: int
     depth: int
-    hist: NDArray[np.int64]
+    hist: NDArray[np.int32] | NDArray[np.int64]
     totals: NDArray[np.int64]
 
 
@@ -209,11 +210,12 @@ def grow_tree(
     n_totals = rules.n_classes if rules.form == CLASSES else N_MOMENTS
     rows, spare = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     values = np.empty(n_rows, np.int32)
-    hist, totals = np.zeros(offsets[-1] * width, np.int64), np.zeros(n_totals, np.int64)
+    hist = np.zeros(offsets[-1] * width, histogram_type(rules.form, n_rows))
+    totals = np.zeros(n_totals, np.int64)
     set_up(codes, target, skip, offsets, width, rules, rows, hist, totals)
     root_impurity = impurity(totals, rules.criterion, XLOGX)
     stack = [Pending(-1, False, 0, n_rows, 0, hist, totals)]
-    spare_hists: list[NDArray[np.int64]] = []
+    spare_hists: list[NDArray[np.int32] | NDArray[np.int64]] = []
     n_nodes = 0
     while stack:
         item = stack.pop()

@@ -68,25 +68,27 @@ def add_rows(  # type: ignore[no-untyped-def]
 
     See `fill_histogram` for the parameters.
     """
+    step = np.uint64(width)
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
     for f in range(codes.shape[0]):
         if f == skip:
             continue
         column = codes[f]
-        base = offsets[f] * width
-        if form == CLASSES:
-            if whole:
-                for i in range(n):
-                    hist[base + column[i] * width + values[i]] += 1
-            else:
-                for i in range(n):
-                    hist[base + column[rows[i]] * width + values[i]] += 1
+        base = np.uint64(offsets[f]) * step
+        if form == CLASSES and whole:
+            for i in range(np.uint64(n)):
+                hist[base + np.uint64(column[i]) * step + np.uint64(values[i])] += 1
+        elif form == CLASSES:
+            for i in range(np.uint64(n)):
+                code = np.uint64(column[np.uint64(rows[i])])
+                hist[base + code * step + np.uint64(values[i])] += 1
         else:
-            for i in range(n):
+            for i in range(np.uint64(n)):
                 value = values[i]
                 if value >= 0:
-                    cell = base + column[rows[i]] * width
+                    cell = base + np.uint64(column[np.uint64(rows[i])]) * step
                     hist[cell] += 1
-                    hist[cell + 1] += value
+                    hist[cell + np.uint64(1)] += value
 
 
 @kernel

@@ -50,8 +50,8 @@ def scan_codes(  # type: ignore[no-untyped-def]
     fresh = False
     for code in range(0, high + 1):
         if code > 0 or missing_left:
-            cell = base + code * width
-            for s in range(width):
+            cell = np.uint64(base + code * width)
+            for s in range(np.uint64(width)):
                 amount = hist[cell + s]
                 left[s] += amount
                 right[s] -= amount
