@@ -29,6 +29,8 @@ class Column:
         Missing values in the training table.
     categories : tuple
         Nominal: the value behind each code, ``categories[code - 1]``, most frequent first.
+        Numbers and booleans keep their type; dates and times, and the values of a column of several
+        types, are there as text.
     n_grouped : int
         Nominal: how many further, rarer values share the code ``len(categories) + 1``.
     distinct : tuple of float
