@@ -23,7 +23,8 @@ PRICE = "price (EUR)"
 COLOUR = "colour"
 HEAT_PUMP = "heat pump"
 
-# Production goes from factory to factory: who builds from which day on.
+# Production goes from factory to factory: who builds from which day on. Cars leave the line in
+# batches, on Mondays, Wednesdays and Fridays.
 _RUNS = (
     ("Turin", "2020-06-01"),
     ("Graz", "2020-08-01"),
@@ -39,8 +40,9 @@ _RUNS = (
 )
 _BAD_RUN = 5
 _LAST_DAY = np.datetime64("2021-12-31")
-_COLOURS = ("white", "black", "grey", "blue", "red", "green")
-_COLOUR_SHARES = (0.3, 0.24, 0.2, 0.13, 0.09, 0.04)
+_COLOURS = ("white", "black", "grey", "blue", "red")
+_COLOUR_SHARES = (0.3, 0.24, 0.2, 0.14, 0.12)
+_FAULTY = (RANGE, CONSUMPTION, CHARGING, PRICE, WEIGHT)
 _N_LOCAL, _DEFECTIVE_SHARE = 6, 0.024
 _FEWEST_CARS = 200
 _SHORT_RANGE = 200.0
@@ -79,12 +81,12 @@ def make_electric_vehicles(
 
     - one *global outlier*: a range of 200 km, which no other car has;
     - six *local outliers*: capacity and range are both common, but not together;
-    - *defective* cars (24 in a thousand), made in Ghent from 1 to 9 March 2021, each with one or
-      two faults: a short range, slow charging, or a consumption that does not fit the model;
+    - *defective* cars (24 in a thousand), made in Ghent from 1 to 8 March 2021, each with
+      two or three values that do not fit the rest: range, consumption, charging power, price, weight;
     - one *accidental inlier*: made there and then, yet nothing about it looks wrong. All other
       cars of that production run are defective.
 
-    A few colours, charging powers and prices are missing.
+    Some colours and prices are missing.
 
     Parameters
     ----------
@@ -138,21 +140,21 @@ def _ordinary_cars(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
     battery = rng.integers(0, 2, n)
     run, date = _production(rng, n)
     pump = rng.random(n) < 0.55
-    capacity = _per_car(model, battery, "capacities") + rng.normal(0, 0.25, n)
+    capacity = _per_car(model, battery, "capacities")
     base = np.array([m.consumption for m in _MODELS])[model]
-    consumption = base * np.where(pump, 0.96, 1.02) * rng.normal(1, 0.02, n)
-    weight = np.array([m.base_weight for m in _MODELS])[model] + 6.2 * capacity
+    consumption = base * np.where(pump, 0.93, 1.03) * rng.normal(1, 0.015, n)
+    weight = np.array([m.base_weight for m in _MODELS])[model] + 6.2 * capacity + 15 * pump
     price = np.array([m.base_price for m in _MODELS])[model] + 190 * capacity + 950 * pump
     return {
         MODEL: np.array([_MODELS[m].name for m in model], object),
         FACTORY: np.array([_RUNS[r][0] for r in run], object),
         DATE: date,
-        CAPACITY: capacity.round(1),
+        CAPACITY: capacity,
         CONSUMPTION: consumption.round(1),
         RANGE: (capacity / consumption * 100 * rng.normal(1, 0.01, n)).round(),
         CHARGING: _per_car(model, battery, "charging"),
-        WEIGHT: (weight + rng.normal(0, 12, n)).round(),
-        PRICE: (price * rng.normal(1, 0.015, n)).round(-1),
+        WEIGHT: weight.round(),
+        PRICE: price.round(-1),
         COLOUR: rng.choice(np.array(_COLOURS, object), n, p=_COLOUR_SHARES),
         HEAT_PUMP: pump,
     }
@@ -167,7 +169,8 @@ def _run_days(run: int) -> np.ndarray:
     """List the days of one production run."""
     first = np.datetime64(_RUNS[run][1])
     after = np.datetime64(_RUNS[run + 1][1]) if run + 1 < len(_RUNS) else _LAST_DAY + 1
-    return np.arange(first, after)
+    days = np.arange(first, after)
+    return days[np.is_busday(days, weekmask="Mon Wed Fri")]
 
 
 def _production(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -192,7 +195,7 @@ def _plant_batch(
     columns[FACTORY][batch] = _RUNS[_BAD_RUN][0]
     columns[DATE][batch] = rng.choice(_run_days(_BAD_RUN), batch.size)
     for row in batch[1:].tolist():
-        faults = rng.permutation((RANGE, CHARGING, CONSUMPTION))[: rng.integers(1, 3)].tolist()
+        faults = rng.permutation(_FAULTY)[: rng.integers(2, 4)].tolist()
         for fault in faults:
             columns[fault][row] = _faulty(rng, columns, row, fault)
         kind[row], odd[row] = "defective", (MODEL, CAPACITY, *faults)
@@ -206,10 +209,12 @@ def _faulty(
     """Draw a value that is common in the column but wrong for this car."""
     if fault == RANGE:
         return float(np.round(columns[RANGE][row] * rng.uniform(0.66, 0.72)))
-    if fault == CHARGING:
-        return 50.0
-    low, high = (12.9, 14.2) if columns[MODEL][row] == "SUV" else (18.2, 20.0)
-    return float(np.round(rng.uniform(low, high), 1))
+    if fault == CONSUMPTION:
+        low, high = (12.9, 14.2) if columns[MODEL][row] == "SUV" else (18.2, 20.0)
+        return float(np.round(rng.uniform(low, high), 1))
+    # A value that cars of a quite different weight have.
+    other = np.abs(columns[WEIGHT] - columns[WEIGHT][row]) > 200
+    return float(rng.choice(columns[fault][other]))
 
 
 def _plant_local(
@@ -234,8 +239,8 @@ def _plant_local(
 def _lose_values(
     rng: np.random.Generator, columns: dict[str, np.ndarray], kind: np.ndarray
 ) -> None:
-    """Blank about one value in a hundred of three columns, in ordinary rows only."""
+    """Blank values of two columns, so many that a missing one is nothing special."""
     ordinary = np.flatnonzero(kind == NORMAL)
-    for name, share in ((COLOUR, 0.01), (CHARGING, 0.012), (PRICE, 0.008)):
+    for name, share in ((COLOUR, 0.15), (PRICE, 0.15)):
         rows = rng.choice(ordinary, max(1, round(share * kind.size)), replace=False)
         columns[name][rows] = None if name == COLOUR else np.nan
