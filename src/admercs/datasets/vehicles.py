@@ -229,9 +229,9 @@ def _plant_local(
     small = [row for row in free if capacity[row] < 55][: _N_LOCAL // 2]
     large = [row for row in free if capacity[row] > 75][: _N_LOCAL // 2]
     for row in small:
-        columns[RANGE][row] = np.round(rng.uniform(470, 510))
+        columns[RANGE][row] = np.round(rng.uniform(478, 500))
     for row in large:
-        columns[RANGE][row] = np.round(rng.uniform(305, 325))
+        columns[RANGE][row] = np.round(rng.uniform(322, 342))
     for row in small + large:
         kind[row], odd[row] = "local outlier", (CAPACITY, RANGE)
 
