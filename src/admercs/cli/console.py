@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 __all__ = ["Style", "columns_text", "contexts_text", "note", "row_lines", "seconds_text"]
@@ -80,20 +80,16 @@ def row_lines(row: Any, style: Style) -> list[str]:
     """Return a row's explanation as lines."""
     from admercs.explanation.text import association_text, label_text, rank_text, score_text
 
-    head = [
-        style.bold(clean(label_text(row.label))),
-        style.accent(f"score {score_text(row.score)}"),
-        f"evidence {row.evidence:.1f}",
-    ]
+    label, score = clean(label_text(row.label)), f"score {score_text(row.score)}"
+    head = f"{style.bold(label)}   {style.accent(score)}   evidence {row.evidence:.1f}"
     if row.evidence <= 0:
-        return ["   ".join([*head, "nothing unusual"])]
-    head.append(style.dim(rank_text(row.percentile)))
-    if row.by_association:
-        head.append(association_text(row))
-    lines = ["   ".join(head)]
-    for rank, reason in enumerate(row.reasons, 1):
+        return [f"{style.bold(label)}   {score}   nothing unusual"]
+    rank = ", ".join(filter(None, (rank_text(row.percentile), association_text(row))))
+    room = style.width - len(f"{label}   {score}   evidence {row.evidence:.1f}   ")
+    lines = [f"{head}   {style.dim(rank)}"] if len(rank) <= room else [head, f"     {rank}"]
+    for place, reason in enumerate(row.reasons, 1):
         text = f"{reason.text} ({reason.share:.0%} of the evidence)"
-        lines += _filled(text, style.width, f"  {rank}. ", "     ")
+        lines += _filled(text, style.width, f"  {place}. ", "     ")
     if row.n_rest:
         what = "reason" if row.n_rest == 1 else "reasons"
         share = row.rest / row.evidence
@@ -112,7 +108,9 @@ def contexts_text(contexts: Sequence[Any], style: Style, most: int = 5) -> list[
     return lines
 
 
-def columns_text(columns: Sequence[Any], n_rows: int, style: Style) -> list[str]:
+def columns_text(
+    columns: Sequence[Any], missing: Iterable[int], n_rows: int, style: Style
+) -> list[str]:
     """Return what became of each column, a line per column; many of one kind are taken together."""
     used: dict[str, list[str]] = {"numeric": [], "nominal": []}
     lines = []
@@ -131,11 +129,11 @@ def columns_text(columns: Sequence[Any], n_rows: int, style: Style) -> list[str]
         lines += _filled(f"{column.name}: {column.reason}", style.width, first, " " * len(first))
     if len(aside) > 20:
         lines.append(f"             and {len(aside) - 20:,} more")
-    missing = [(c.n_missing / n_rows, c.name) for c in columns if c.n_missing and n_rows]
-    if missing:
-        worst = sorted(missing, reverse=True)[:6]
+    absent = [(n / n_rows, column.name) for column, n in zip(columns, missing, strict=True) if n]
+    if absent:
+        worst = sorted(absent, reverse=True)[:6]
         text = ", ".join(f"{name} {_share(share)}" for share, name in worst)
-        more = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
+        more = f" and {len(absent) - 6} more" if len(absent) > 6 else ""
         first = f"  {'missing':<10} "
         lines += _filled(text + more, style.width, first, " " * len(first))
     return lines

@@ -42,6 +42,8 @@ class Findings:
         Rows learned from.
     written : dict of str to str
         What was written where.
+    model_path : str
+        The file the model came from; empty if it was learned from this table.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Findings:
     seconds: float
     n_fitted: int
     written: dict[str, str] = field(default_factory=dict)
+    model_path: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings for machines."""
@@ -59,6 +62,7 @@ class Findings:
         return {
             "table": self.name,
             "rows": digest.n_rows,
+            "model": self.model_path or None,
             "rows_learned_from": self.n_fitted,
             "seconds": round(self.seconds, 3),
             "columns": [
@@ -89,7 +93,11 @@ class Findings:
     def text(self, style: Style) -> str:
         """Return the findings for people."""
         digest = self.digest
-        lines = [self._headline(style), *columns_text(self.model.columns_, self.n_fitted, style)]
+        columns = self.model.columns_
+        lines = [
+            self._headline(style),
+            *columns_text(columns, digest.missing.tolist(), digest.n_rows, style),
+        ]
         lines += ["", self._verdict(style)]
         if self.rows:
             lines += ["", style.bold("Most anomalous")]
@@ -111,7 +119,9 @@ class Findings:
     def _headline(self, style: Style) -> str:
         n_columns = len(self.model.columns_)
         learned = ""
-        if self.n_fitted != self.digest.n_rows:
+        if self.model_path:
+            learned = f", scored with {self.model_path} (learned from {self.n_fitted:,} rows)"
+        elif self.n_fitted != self.digest.n_rows:
             learned = f", learned from {self.n_fitted:,} of them"
         return (
             f"{style.bold(self.name)}: {self.digest.n_rows:,} rows{learned}, "

@@ -110,21 +110,21 @@ def score_table(
             )
         digest.add(piece)
         if sink is not None:
-            sink.write(results(piece, batch, id_columns, -model.offset_, wanted))
+            sink.write(results(piece, batch, id_columns, digest, wanted))
         first += len(batch)
         yield first - 1
 
 
 def results(
-    piece: Piece, batch: pa.Table, id_columns: list[str], threshold: float, wanted: Wanted
+    piece: Piece, batch: pa.Table, id_columns: list[str], digest: Digest, wanted: Wanted
 ) -> pa.Table:
     """Return the lines of the file of scores for a stretch of rows."""
     import numpy as np
     import pyarrow as pa
 
-    flagged = piece.evidence > threshold
+    flagged = piece.evidence > digest.threshold
     numbers = np.arange(piece.first, piece.first + len(batch))
-    texts, details = _reasons(piece, flagged, wanted)
+    texts, details = _reasons(piece, flagged, digest.voice, wanted)
     columns: dict[str, Any] = {"row": pa.array(numbers)}
     if not wanted.keep:
         columns |= {name: _plain(batch.column(name)) for name in id_columns}
@@ -156,7 +156,7 @@ def _plain(column: Any) -> Any:
 
 
 def _reasons(
-    piece: Piece, flagged: Any, wanted: Wanted
+    piece: Piece, flagged: Any, voice: Any, wanted: Wanted
 ) -> tuple[list[str | None], list[str | None]]:
     """Return the reasons per row as text and as JSON; None for rows that get none."""
     import numpy as np
@@ -168,7 +168,7 @@ def _reasons(
     chosen = np.arange(len(flagged)) if wanted.reasons == "all" else np.flatnonzero(flagged)
     for start in range(0, len(chosen), EXPLAINED_AT_ONCE):
         some = chosen[start : start + EXPLAINED_AT_ONCE]
-        rows = piece.rows(some).explain(piece.model, wanted.why, wanted.noun)
+        rows = piece.rows(some, voice).explain(piece.model, wanted.why, wanted.noun)
         for k, row in zip(some.tolist(), rows, strict=True):
             texts[k] = " | ".join(reason.text for reason in row.reasons)
             details[k] = json.dumps(

@@ -158,6 +158,7 @@ def look(
         seconds=time.monotonic() - started,
         n_fitted=model.model_.n_rows,
         written=written,
+        model_path=getattr(options, "model", "") if options.command == "score" else "",
     )
 
 

@@ -65,10 +65,11 @@ def _lines(model: Any, about: dict[str, Any], style: Style) -> list[str]:
     }
     listed = ", ".join(f"{name} = {value}" for name, value in changed.items()) or "all as usual"
     size = about["bytes"]
+    missing = [column.n_missing for column in model.columns_]
     return [
         f"{style.bold(about['file'])}: learned from {about['rows']:,} rows, "
         f"{len(about['columns']):,} columns, {size / 1000:,.0f} kB",
-        *columns_text(model.columns_, about["rows"], style),
+        *columns_text(model.columns_, missing, about["rows"], style),
         "",
         f"trees       {about['trees']:,}, with {about['contexts']:,} contexts, "
         f"{about['anomalous_contexts']:,} of them anomalous",
