@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from admercs import ADMERCS
 from admercs.explanation import Explanations
@@ -99,8 +100,12 @@ def test_bad_input(model, table) -> None:
         model.explain(table.head(1), top=-1)
     with pytest.raises(IndexError, match="there is no explanation 5: 2 rows were explained"):
         model.explain(table.head(2))[5]
-    assert len(model.explain(table.head(0))) == 0
-    assert str(model.explain(table.head(0))) == ""
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.explain(table.head(0))
+    with pytest.raises(NotFittedError):
+        ADMERCS().explain(table)
+    assert str(Explanations()) == ""
+    assert Explanations().to_dict() == {"version": 1, "rows": []}
 
 
 def test_sequence(model, table) -> None:
@@ -139,10 +144,10 @@ def test_frame_has_one_line_per_reason(model, table) -> None:
         explanations.to_frame("excel")
 
 
-def test_frame_is_of_the_kind_that_was_explained(table) -> None:
-    frame = pl.from_pandas(table)
-    explanations = ADMERCS().fit(frame).explain(frame.head(4))
-    assert isinstance(explanations.to_frame(), pl.DataFrame)
+def test_frame_is_of_the_kind_that_was_explained(model, table) -> None:
+    explanations = model.explain(table.head(4))
+    assert isinstance(dataclasses.replace(explanations, frame="polars").to_frame(), pl.DataFrame)
+    assert isinstance(dataclasses.replace(explanations, frame="pandas").to_frame(), pd.DataFrame)
 
 
 def test_text_of_a_row(model, table) -> None:

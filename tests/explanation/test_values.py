@@ -87,6 +87,9 @@ def test_categories() -> None:
     assert say.native(3.0) is None
     assert say.native(math.nan) is None
     assert say.category("") == '""'
+    assert say.category("Ghent, Belgium") == '"Ghent, Belgium"'
+    assert say.category("salt and pepper") == '"salt and pepper"'
+    assert say.category("x" * 50) == "x" * 39 + "…"
 
 
 def test_join() -> None:

@@ -123,6 +123,9 @@ def _interval_text(voice: ColumnVoice, allowed: Range, own: float, whole: bool) 
         return _few_values_text(voice, low, high, inside)
     if whole:
         return _whole_text(voice, low, high)
+    # Moments that are all at midnight are days.
+    if voice.day and (not math.isfinite(own) or (own + voice.column.origin) % voice.day == 0):
+        return _days_text(voice, low, high)
     step = threshold_step(voice, allowed)
     above = below = ""
     if math.isfinite(low):
@@ -158,6 +161,22 @@ def _whole_text(voice: ColumnVoice, low: float, high: float) -> str:
         return f"= {voice.with_unit(voice.say(first))}"
     above = "" if first is None else voice.say(first)
     below = "" if last is None else voice.say(last)
+    return _bounds_text(voice, above, below, "at least")
+
+
+def _days_text(voice: ColumnVoice, low: float, high: float) -> str:
+    """Speak of the days between two moments, both days included."""
+    day, origin = voice.day, voice.column.origin
+    # Moments far from their origin lose no digit in whole days.
+    before, last = (
+        math.floor((end + origin) / day) * day - origin if math.isfinite(end) else end
+        for end in (low, high)
+    )
+    first = before + day
+    if first == last:
+        return f"= {voice.say(last, day)}"
+    above = voice.say(first, day) if math.isfinite(first) else ""
+    below = voice.say(last, day) if math.isfinite(last) else ""
     return _bounds_text(voice, above, below, "at least")
 
 

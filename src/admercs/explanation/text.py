@@ -18,7 +18,7 @@ def score_text(score: float) -> str:
     Examples
     --------
     >>> score_text(0.981), score_text(0.9994), score_text(1 - 1e-12)
-    ('0.98', '0.999', '> 0.9999')
+    ('0.98', '0.9994', '> 0.9999')
     """
     if score > 0.9999:
         return "> 0.9999"

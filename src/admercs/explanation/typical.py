@@ -25,14 +25,14 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.613), percent(0.9942), percent(0.99999), percent(1.0), percent(0.004)
-    ('61%', '99.4%', '99.9%', '100%', '0.4%')
+    >>> percent(0.613), percent(0.9903), percent(0.99999), percent(1.0), percent(0.004)
+    ('61%', '99%', '99.9%', '100%', '0.4%')
     """
     if share >= 1.0 or share <= 0.0:
         return f"{share:.0%}"
     if 0.01 <= share <= 0.99:
         return f"{share:.0%}"
-    return f"{min(max(share, 0.001), 0.999):.1%}"
+    return f"{min(max(share, 0.001), 0.999):.1%}".replace(".0%", "%")
 
 
 def make_typical(
@@ -186,7 +186,7 @@ def _regions(
         text = f"{voice.name} of any size{_where(recorded)}"
         return Typical("intervals", ((None, None),), text=text)
     region = _clipped(voice, region)
-    shown = _simplified(region, voice.step, own)
+    shown = _simplified(_whole(region) if voice.whole else region, voice.step, own)
     text = voice.with_unit(join([_region_text(voice, *part, own) for part in shown], "or"))
     return Typical(
         "intervals",
@@ -210,18 +210,18 @@ def _simplified(region: Regions, step: float, own: float | None) -> Regions:
     A gap that holds the row's own value stays open: it is what the sentence is about.
     """
     parts = list(region)
-
-    def gaps() -> list[tuple[float, int]]:
-        return sorted(
-            (after[0] - before[1], k)
+    while True:
+        gaps = sorted(
+            (after[0] - before[1], min(before[1] - before[0], after[1] - after[0]), k)
             for k, (before, after) in enumerate(pairwise(parts))
             if own is None or not before[1] < own < after[0]
         )
-
-    while (found := gaps()) and (found[0][0] < step or len(parts) > MAX_REGIONS):
-        k = found[0][1]
+        # A narrow outpost close by belongs to its neighbour.
+        small = [k for gap, width, k in gaps if gap < step or width < gap < 5 * step]
+        if not small and not (gaps and len(parts) > MAX_REGIONS):
+            return parts
+        k = small[0] if small else gaps[0][2]
         parts[k : k + 2] = [(parts[k][0], parts[k + 1][1])]
-    return parts
 
 
 def _region_text(voice: ColumnVoice, low: float, high: float, own: float | None) -> str:
@@ -232,13 +232,19 @@ def _region_text(voice: ColumnVoice, low: float, high: float, own: float | None)
     step = min(step, max(high - low, step) / 5)
     if own is not None and not low <= own <= high:
         step = min(step, max(low - own, own - high))
-    if voice.whole:
-        low, high = _whole_ends(low, high)
     first, last = voice.say(low, step), voice.say(high, step)
     return first if first == last else f"{first} to {last}"
 
 
-def _whole_ends(low: float, high: float) -> tuple[float, float]:
-    """Return the whole numbers inside a region, or the nearest one to a region without any."""
-    first, last = math.ceil(low), math.floor(high)
-    return (first, last) if first <= last else (round(low), round(high))
+def _whole(region: Regions) -> Regions:
+    """Return the whole numbers (or days) inside the regions, neighbours joined."""
+    joined: Regions = []
+    for low, high in region:
+        first, last = math.ceil(low), math.floor(high)
+        if first > last:  # a region between two whole numbers: the nearest one
+            first = last = round((low + high) / 2)
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined

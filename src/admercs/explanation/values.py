@@ -24,6 +24,8 @@ _UNITS = frozenset(
     | {"Hz", "kHz", "MHz", "GHz", "kW", "MW", "kWh", "MWh", "mV", "mA", "hPa", "kPa"}
     | {"kw", "mw", "kwh", "mwh", "eur", "usd", "gbp", "EUR", "USD", "GBP", "pct", "percent"}
 )
+_NEEDS_QUOTES = re.compile(r",| or | and |^\s|\s$|\s\s|^$")
+MAX_TEXT = 40  # characters of a category that are shown
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
@@ -128,6 +130,17 @@ class ColumnVoice:
         """Whether the working values are whole numbers (integers, dates)."""
         return self.column.display in {"integer", "date"}
 
+    @property
+    def day(self) -> float:
+        """How many working units a day has, if all values seem to be at midnight; else 0."""
+        column = self.column
+        if column.display != "datetime" or column.unit not in _TICKS or column.low is None:
+            return 0.0
+        day = int(_DAY) * _TICKS[column.unit]
+        ends = (column.low, column.low if column.high is None else column.high)
+        at_midnight = all((int(end) + column.origin) % day == 0 for end in ends)
+        return float(day) if at_midnight and not column.time_zone else 0.0
+
     def native(self, x: float) -> Value:
         """Return what the user would call a working value (nominal: a category code)."""
         column = self.column
@@ -152,13 +165,16 @@ class ColumnVoice:
         return (_EPOCH + span).time() if column.display == "time" else _moment(span, column)
 
     def category(self, value: Value) -> str:
-        """Say a category: booleans as yes and no, text as it is."""
+        """Say a category: booleans as yes and no, text as it is, in quotes if it has to be."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, float):
             return f"{value:.12g}"
         text = str(value)
-        return text if text.strip() else f'"{text}"'
+        if len(text) > MAX_TEXT:
+            text = f"{text[: MAX_TEXT - 1]}…"
+        # In a list, a comma or a connecting word inside a value would be read as the list's.
+        return f'"{text}"' if _NEEDS_QUOTES.search(text) else text
 
     def say_code(self, code: float) -> str:
         """Say the category behind a code; codes past the last stand for rare values."""

@@ -15,6 +15,8 @@ __all__ = ["View", "merged_views"]
 # Of two statements about the same value that are nearly as strong, the one without conditions is
 # the simpler one.
 _WHOLE_TABLE_SUFFICES = 0.75
+# A view speaks for its relation only if it is at least so strong, compared with the strongest.
+_SPEAKS = 0.5
 
 
 @dataclass
@@ -93,19 +95,34 @@ def _pattern_view(voice: Voice, judgement: Judgement, attribute: int, row: int) 
 def _merge_relations(views: list[View]) -> list[View]:
     """Join views of one relation: each one's target is among the other's conditions.
 
-    One of the two may have further conditions; if both do, they are different relations.
+    Both may have further conditions: each tree chooses its own helpers.
     """
-    kept: list[View] = []
+    groups: list[list[View]] = []
     for view in sorted(views, key=lambda view: (-view.total, view.attribute)):
-        for other in kept:
-            mutual = view.attributes >> other.attribute & other.attributes >> view.attribute & 1
-            shared = view.attributes & other.attributes
-            if mutual and shared in {view.attributes, other.attributes}:
-                other.also.append(view)
+        for group in groups:
+            head = group[0]
+            if view.attributes >> head.attribute & head.attributes >> view.attribute & 1:
+                group.append(view)
                 break
         else:
-            kept.append(view)
-    return kept
+            groups.append([view])
+    return [_joined(group, views) for group in groups]
+
+
+def _joined(group: list[View], views: list[View]) -> View:
+    """Let one view of a relation speak for all.
+
+    When two values do not go together, either may be wrong. The one that is at odds with other
+    values too is the more likely culprit.
+    """
+
+    def blame(view: View) -> float:
+        return sum(other.total for other in views if other.attributes >> view.attribute & 1)
+
+    strong = [view for view in group if view.total >= _SPEAKS * group[0].total]
+    speaker = max(strong, key=lambda view: (blame(view), view.total, -view.attribute))
+    speaker.also.extend(view for view in group if view is not speaker)
+    return speaker
 
 
 def _merge_contexts(views: list[View], groups: Mapping[int, int]) -> list[View]:

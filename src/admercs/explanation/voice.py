@@ -11,6 +11,7 @@ from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.typical import typical_region
 from admercs.detector.model import Model
 from admercs.explanation.conditions import make_condition, threshold_step
+from admercs.explanation.curves import log_density
 from admercs.explanation.ranges import Paths
 from admercs.explanation.reasons import Condition, Typical
 from admercs.explanation.sentences import Noun, own_clause
@@ -104,7 +105,11 @@ class Voice:
             return []
         known = self._regions.get(slot)
         if known is None:
-            known = self._regions[slot] = typical_region(self.model.likelihoods, slot)
+            known = typical_region(self.model.likelihoods, slot)
+            if not known:  # all rows share a value: a peak narrower than the table's grid
+                x, heights = log_density(self.model.likelihoods, slot)
+                known = [(float(x[heights.argmax()]),) * 2] if len(x) else [(-math.inf, math.inf)]
+            self._regions[slot] = known
         return known
 
     def own(self, attribute: int, node: int, own: float, typical: Typical, raw: str) -> str:

@@ -1,0 +1,117 @@
+"""Contexts and patterns."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS
+from admercs.datasets import make_electric_vehicles
+from admercs.explanation import anomalous_contexts
+from admercs.explanation.contexts import SAME_ROWS
+from tests.explanation.truth import Table, check_text, check_typical
+
+
+@pytest.fixture(scope="module")
+def cars() -> pd.DataFrame:
+    return make_electric_vehicles(0, as_frame="pandas").table
+
+
+@pytest.fixture(scope="module")
+def model(cars) -> ADMERCS:
+    return ADMERCS().fit(cars)
+
+
+def test_contexts_are_sorted_and_true(model, cars) -> None:
+    contexts = model.contexts_
+    assert contexts
+    scores = [context.score for context in contexts]
+    assert scores == sorted(scores, reverse=True)
+    table = Table(cars)
+    for context in contexts:
+        assert list(context.members) == table.members(context.conditions)
+        assert context.n == len(context.members)
+        check_text(context.text)
+        json.dumps(context.to_dict(), allow_nan=False)
+        assert context.text.split(" (n")[0].replace("&", "") in context._repr_html_()
+
+
+def test_the_faulty_batch_is_among_the_most_anomalous_contexts(model) -> None:
+    batch = next(
+        context
+        for context in anomalous_contexts(model.model_, noun="cars")[:5]
+        if "production date" in {condition.attribute for condition in context.conditions}
+    )
+    assert batch.text.startswith("Cars with ")
+    assert "production date 2021-0" in batch.text
+    assert "nearly all anomalous" in batch.text
+
+
+def test_contexts_with_nearly_the_same_rows_are_grouped(model) -> None:
+    contexts = model.contexts_
+    for k, one in enumerate(contexts):
+        for other in contexts[k + 1 :]:
+            a, b = set(one.members), set(other.members)
+            assert len(a & b) < SAME_ROWS * len(a | b)
+        for other in one.also:
+            a, b = set(one.members), set(other.members)
+            assert len(a & b) >= SAME_ROWS * len(a | b)
+
+
+def test_any_leaf_can_be_described(model, cars) -> None:
+    forest = model.model_.forest
+    table = Table(cars)
+    for leaf in np.flatnonzero(forest.feature < 0):
+        context = model.describe_context(int(leaf))
+        assert context.leaf == leaf
+        assert len(table.members(context.conditions)) == context.n
+        check_text(context.text)
+
+
+@pytest.mark.parametrize("leaf", [-1, 10**6])
+def test_there_is_no_such_context(model, leaf) -> None:
+    with pytest.raises(ValueError, match="there is no context"):
+        model.describe_context(leaf)
+
+
+def test_an_inner_node_is_no_context(model) -> None:
+    inner = int(np.flatnonzero(model.model_.forest.feature >= 0)[0])
+    with pytest.raises(ValueError, match="only leaves are"):
+        model.describe_context(inner)
+
+
+def test_patterns_are_sorted_true_and_told_once(model, cars) -> None:
+    found = model.patterns(top=None)
+    strengths = [pattern.strength for pattern in found]
+    assert strengths == sorted(strengths, reverse=True)
+    assert model.patterns(top=3) == found[:3]
+    table = Table(cars)
+    for pattern in found:
+        inside = table.members(pattern.conditions)
+        assert len(inside) == pattern.n
+        check_typical(pattern, [table.columns[pattern.target][row] for row in inside])
+        check_text(pattern.text)
+        json.dumps(pattern.to_dict(), allow_nan=False)
+    with pytest.raises(ValueError, match="top must be"):
+        model.patterns(top=-1)
+
+
+def test_a_relation_is_one_pattern_seen_from_two_sides() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["cat", "dog"], 400)
+    pets = pd.DataFrame({"kind": kind, "sound": np.where(kind == "cat", "meow", "woof")})
+    found = ADMERCS().fit(pets).patterns(noun="pets")
+    texts = sorted(pattern.text for pattern in found)
+    assert len(texts) == 2
+    assert all(len(pattern.also) == 1 for pattern in found)
+    n = int((kind == "cat").sum())
+    one = (
+        f"Pets with sound = meow (n = {n}) typically have kind = cat (100%). Also seen from sound."
+    )
+    other = (
+        f"Pets with kind = cat (n = {n}) typically have sound = meow (100%). Also seen from kind."
+    )
+    assert texts[0] in (one, other)
