@@ -71,7 +71,7 @@ def columns():
 
 def reason(kind, text, target, share, evidence, **more):
     empty = {"value": None, "mark": None, "typical": None, "distribution": None}
-    empty |= {"context": None, "n": 100}
+    empty |= {"context": None, "n": 100, "presence": False}
     return {
         "kind": kind,
         "text": text,
@@ -127,6 +127,7 @@ def row(number, evidence, flagged, association):
         4,
         0.03,
         evidence,
+        presence=True,
         distribution=2,
         n=340,
     )

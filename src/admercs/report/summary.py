@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from admercs._version import __version__
+from admercs.density.likelihoods import CONTINUOUS
 from admercs.explanation import Context, Reason, RowExplanation, anomalous_contexts, patterns
 from admercs.explanation.text import label_text, rank_text
 from admercs.report.digest import Digest
@@ -207,16 +208,19 @@ class _Rows:
         forest, m = self.model.forest, self.attribute[reason.target]
         node = int(forest.scorer[reason.context] if reason.conditions else forest.root[m])
         missing = reason.value is None and reason.value_text == "missing"
-        continuous = (
-            not self.model.likelihoods.value_ptr[self.model.likelihoods.slot[forest.root[m]] + 1]
-            > self.model.likelihoods.value_ptr[self.model.likelihoods.slot[forest.root[m]]]
-        )
+        continuous = self.model.likelihoods.kind[m] == CONTINUOUS
+        typical = reason.typical
+        # What is odd may be that there is a value, or none: then its size is beside the point.
+        presence = typical is not None and typical.kind in ("missing", "recorded")
         mark = axis_value(reason.value) if continuous else self.distributions.place(m, values[m])
-        intervals = reason.typical.intervals if reason.typical else ()
-        ends = [[axis_value(low), axis_value(high)] for low, high in intervals]
+        ends = [
+            [axis_value(low), axis_value(high)]
+            for low, high in (typical.intervals if typical else ())
+        ]
         return {
             "value": None if missing else reason.value_text,
             "mark": mark,
+            "presence": presence,
             "typical": [pair for pair in ends if None not in pair],
             "distribution": self.distributions.of_node(m, node),
         }

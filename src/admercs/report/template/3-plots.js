@@ -111,16 +111,17 @@ function barRows(column, context, own, ownText) {
   for (let code = 0; code < table.labels.length && codes.length < 6; code += 1) {
     if (!codes.includes(code)) codes.push(code);
   }
+  const left = table.labels.map((_, code) => code).filter((code) => !codes.includes(code));
+  if (left.length === 1) codes.push(left.pop());
   if (table.ordered) codes.sort((a, b) => a - b);
   const rows = codes.map((code) => ({
     label: code === own ? ownText : table.labels[code], context: shares.get(code) || 0,
     table: table.shares[code] || 0, own: code === own,
   }));
-  const others = table.labels.filter((_, code) => !codes.includes(code)).length;
-  if (others) {
+  if (left.length) {
     const rest = (all, part) => Math.max(0, all - rows.reduce((sum, row) => sum + row[part], 0));
     rows.push({
-      label: count(others, "other"), own: false,
+      label: count(left.length, "other"), own: false,
       context: rest(1, "context"), table: rest(1, "table"),
     });
   }

@@ -8,31 +8,31 @@ function reasonPlot(reason) {
   const label = `Distribution of ${column.name} among ${count(context.n, "comparable row")}. ${reason.text}`;
   const missing = reason.value === null;
   let picture;
-  if (context.kind === "curve" && missing) {
+  if (reason.presence) {
     const recorded = (part) => 1 - part.missing;
     picture = barsPlot([
-      { label: "recorded", context: recorded(context), table: recorded(column.distribution), own: false },
-      { label: "missing", context: context.missing, table: column.distribution.missing, own: true },
-    ], label);
+      { label: "recorded", context: recorded(context), table: recorded(column.distribution), own: !missing },
+      { label: "missing", context: context.missing, table: column.distribution.missing, own: missing },
+    ], label, context.whole);
   } else if (context.kind === "curve") {
     picture = curvePlot(column, context, reason.typical, reason.mark, reason.value, label);
   } else {
-    picture = barsPlot(barRows(column, context, missing ? "missing" : reason.mark, reason.value), label);
+    picture = barsPlot(barRows(column, context, missing ? "missing" : reason.mark, reason.value), label, context.whole);
   }
-  return el("figure", { class: "reason-plot" }, picture, plotCaption(column, context, missing));
+  return el("figure", { class: "reason-plot" }, picture, plotCaption(column, context, reason.presence));
 }
 
 function key(kind, text) {
   return el("span", { class: "key" }, el("span", { class: "swatch " + kind, "aria-hidden": "true" }), text);
 }
 
-function plotCaption(column, context, missing) {
+function plotCaption(column, context, presence) {
   const whole = context.whole === true;
   return el("figcaption", {},
     el("strong", { text: column.name }), " ",
     whole ? null : key("table", "whole table"),
     key("context", whole ? `all ${count(context.n, "row")}` : count(context.n, "comparable row")),
-    context.kind === "curve" && !missing ? key("typical", "typical") : null,
+    context.kind === "curve" && !presence ? key("typical", "typical") : null,
     key("own", "this row"));
 }
 
