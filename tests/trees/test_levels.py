@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> N
         while not tree.is_done:
             sketch = tree.sketch()
             pieces = []
-            for start, stop in zip(cuts, cuts[1:], strict=False):
+            for start, stop in pairwise(cuts):
                 counts = no_counts(target.rules, sketch, layout)
                 count_level(
                     codes[:, start:stop], target.values[start:stop], m, target.rules, sketch,

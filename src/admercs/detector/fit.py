@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.fitting import fit_likelihoods
+from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
 from admercs.detector.judge import Judge, run_blocks
 from admercs.detector.model import Model, Settings
@@ -17,6 +19,7 @@ from admercs.evidence.feedback import iterate
 from admercs.table.bins import bin_table
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
+from admercs.trees.forest import Forest
 from admercs.trees.growth import TreeSettings, grow_forest
 
 # Levels at which the training evidence is remembered: fine where percentiles matter.
@@ -28,6 +31,8 @@ MEMBER_SCORE = 0.01
 MAX_MEMBERS = 1000
 
 Progress = Callable[[str, int, int], None]
+# The quantiles of the training rows' evidence at some levels, wherever the rows are.
+Quantiles = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -76,17 +81,24 @@ def fit_model(
         n_jobs, tell("densities"),
     )  # fmt: skip
     del codes
-    model = Model(
+    model = first_model(schema, forest, likelihoods, settings, table.n_rows)
+    return _let_contexts_speak(model, table, leaves, settings, tell)
+
+
+def first_model(
+    schema: Schema, forest: Forest, likelihoods: Likelihoods, settings: FitSettings, n_rows: int
+) -> Model:
+    """Return the model before any context is suspected."""
+    return Model(
         schema=schema,
         forest=forest,
         likelihoods=likelihoods,
         log_lambda=np.full(len(forest.feature), -np.inf),
         settings=settings.judging,
-        n_rows=table.n_rows,
+        n_rows=n_rows,
         evidence_quantiles=np.zeros(0),
         members={},
     )
-    return _let_contexts_speak(model, table, leaves, settings, tell)
 
 
 def _let_contexts_speak(
@@ -120,12 +132,15 @@ def _let_contexts_speak(
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)
     evidence = _final_evidence(model, table, leaves, base)
-    model = replace(
-        model,
-        evidence_quantiles=np.quantile(evidence, QUANTILE_LEVELS),
-        members=_members(model, leaves),
-    )
+    model = complete_model(model, partial(np.quantile, evidence), _members(model, leaves))
     return Fitted(model, evidence, feedback.n_iter)
+
+
+def complete_model(
+    model: Model, quantiles: Quantiles, members: dict[int, NDArray[np.int64]]
+) -> Model:
+    """Let the model remember the evidence of its training rows, and who was in which context."""
+    return replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS), members=members)
 
 
 def _final_evidence(
@@ -154,5 +169,10 @@ def _members(model: Model, leaves: NDArray[np.int32]) -> dict[int, NDArray[np.in
     """Return the training rows of the anomalous contexts."""
     return {
         int(node): np.flatnonzero(leaves[model.forest.tree_of(node)] == node)[:MAX_MEMBERS]
-        for node in np.flatnonzero(model.log_lambda >= np.log(MEMBER_SCORE))
+        for node in remembered_contexts(model)
     }
+
+
+def remembered_contexts(model: Model) -> NDArray[np.int64]:
+    """Return the contexts whose members are worth remembering."""
+    return np.flatnonzero(model.log_lambda >= np.log(MEMBER_SCORE))

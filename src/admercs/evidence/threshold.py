@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import log
 
 import numpy as np
@@ -24,6 +26,11 @@ def automatic_threshold(evidence: NDArray[np.float64]) -> float:
     >>> round(automatic_threshold(-np.log1p(-np.linspace(0, 1, 100_000, endpoint=False))), 2)
     6.91
     """
-    middle, high = np.quantile(evidence, [MIDDLE, HIGH])
+    return threshold_from(partial(np.quantile, evidence))
+
+
+def threshold_from(quantiles: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
+    """Return the automatic threshold of evidence that only its quantiles are known of."""
+    middle, high = quantiles(np.array([MIDDLE, HIGH]))
     scale = (high - middle) / log((1 - MIDDLE) / (1 - HIGH))
     return float(high + scale * log((1 - HIGH) / CHANCE))
