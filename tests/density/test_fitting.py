@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from admercs.density import fit_distributions, judge_column, likelihoods_at
 from admercs.density.counts import count_codes, count_values, merge_values, node_counts
-from admercs.density.distributions import at_rho, of_few_values
+from admercs.density.distributions import to_likelihoods, of_few_values
 from admercs.density.fitting import code_layout, finish_continuous, fit_target, value_limits
 from admercs.density.grids import place_grids
 from admercs.density.lookup import log_likelihood
@@ -86,7 +86,7 @@ def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts):
     pieces = np.split(np.arange(1500), sorted(cuts))
     in_pieces = fit_in_pieces(plan, x, leaves[0], columns[0], edges, pieces)
     whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, lambda: x)
-    assert_equal(at_rho(in_pieces, 0.9), at_rho(whole, 0.9))
+    assert_equal(to_likelihoods(in_pieces, 0.9), to_likelihoods(whole, 0.9))
 
 
 def test_few_values_in_pieces(mixed):
@@ -95,7 +95,7 @@ def test_few_values_in_pieces(mixed):
     parts = [count_codes(codes[p], leaves[1][p], plan, 5) for p in (slice(600), slice(600, None))]
     in_pieces = of_few_values(plan, columns[1], node_counts(plan, parts[0] + parts[1]))
     whole = fit_target(plan, codes, leaves[1], columns[1], np.empty(0), lambda: values[1])
-    assert_equal(at_rho(in_pieces, 0.9), at_rho(whole, 0.9))
+    assert_equal(to_likelihoods(in_pieces, 0.9), to_likelihoods(whole, 0.9))
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.8, 0.9, 0.99])
@@ -169,7 +169,7 @@ def test_a_discrete_column_with_fewer_bins_than_values(mixed):
                      np.array([3.0, 4.5]), lambda: x)  # fmt: skip
     joined = fit_target(plan, encode(x, np.array([4.5])), leaves[2], DISCRETE,
                         np.array([4.5]), lambda: x)  # fmt: skip
-    assert_equal(at_rho(own, 0.9), at_rho(joined, 0.9))
+    assert_equal(to_likelihoods(own, 0.9), to_likelihoods(joined, 0.9))
 
 
 def test_an_unseen_value_counts_as_seen_once(mixed):

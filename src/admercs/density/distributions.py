@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from admercs.density.area import (
+    N_HEIGHTS,
+    frequency_areas,
+    heights_of_areas,
+    log_areas,
+    to_area,
+)
 from admercs.density.arrays import Floats, Ints, pointers
-from admercs.density.frequencies import log_presence, log_threshold, value_frequencies
+from admercs.density.frequencies import (
+    log_presence,
+    log_threshold,
+    presence_areas,
+    value_frequencies,
+)
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, NOMINAL, Likelihoods
 from admercs.density.plans import TargetPlan
 from admercs.density.tables import Tables
 from admercs.density.thresholds import quantile_levels
 from admercs.table.columns import Column
+
+Likelihood = Literal["paper", "area"]
 
 
 class TargetDistributions(NamedTuple):
@@ -60,35 +74,28 @@ def of_many_values(
     )  # fmt: skip
 
 
-def at_rho(target: TargetDistributions, rho: float) -> Likelihoods:
-    """Turn densities into likelihoods ω = min(1, κ / τ(ρ)); the result holds this one target.
+def to_likelihoods(
+    target: TargetDistributions, rho: float, likelihood: Likelihood = "paper"
+) -> Likelihoods:
+    """Turn densities into likelihoods; the result holds this one target.
 
-    Cheap: only the threshold of each slot is looked for, nothing is counted again. Nodes are not
-    numbered yet (``slot`` is empty); ``assemble`` does that.
+    Cheap: nothing is counted again. Nodes are not numbered yet (``slot`` is empty); ``assemble`` does
+    that.
+
+    Parameters
+    ----------
+    target : TargetDistributions
+    rho : float
+        The fraction of a node's rows that count as typical there.
+    likelihood : {"paper", "area"}
+        "paper": ω = min(1, κ / τ(ρ)). "area": the area below the height κ, which needs no ρ.
     """
     n_slots = len(target.nodes)
-    log_present, log_missing = log_presence(target.n, target.n_missing, rho)
-    n_present = target.n - target.n_missing
-    empty, no_ptr = np.empty(0), np.zeros(n_slots + 1, dtype=np.int64)
-    log_value = segment_start = empty
-    segment_ptr, table_ptr = no_ptr, np.zeros(1, dtype=np.int64)
-    table = np.empty(0, dtype=np.float32)
-    step = np.ones(n_slots)
-    if target.tables is not None:
-        tables = target.tables
-        above = quantile_levels(tables.level_ptr, tables.level, tables.mass, rho)
-        log_floor, log_tau = -above, above + tables.log_floor
-        slots = np.repeat(np.arange(n_slots), np.diff(tables.segment_ptr))
-        shift = np.repeat(above[slots], np.diff(tables.table_ptr))
-        table = (tables.table - shift).astype(np.float32)
-        segment_ptr, segment_start = tables.segment_ptr, tables.segment_start
-        table_ptr, step = tables.table_ptr, tables.step
+    if likelihood == "paper":
+        log_present, log_missing = log_presence(target.n, target.n_missing, rho)
     else:
-        kappa = value_frequencies(target.counts, target.n_grouped)
-        log_tau = log_threshold(kappa, target.counts, rho)
-        # A node where every value is missing knows no distribution: only presence is judged there.
-        log_value = np.where(n_present[:, None] > 0, np.log(kappa) - log_tau[:, None], 0.0).ravel()
-        log_floor = np.where(n_present > 0, -np.log(np.maximum(n_present, 1)) - log_tau, 0.0)
+        log_present, log_missing = presence_areas(target.n, target.n_missing)
+    entries = _of_tables(target, rho, likelihood) or _of_counts(target, rho, likelihood)
     width = target.counts.shape[1]
     return Likelihoods(
         kind=np.array([target.kind], dtype=np.int8),
@@ -97,20 +104,80 @@ def at_rho(target: TargetDistributions, rho: float) -> Likelihoods:
         n_missing=target.n_missing,
         log_present=log_present,
         log_missing=log_missing,
-        log_floor=log_floor,
-        log_tau=log_tau,
         bandwidth=target.bandwidth,
-        step=step,
-        segment_ptr=segment_ptr,
-        segment_start=segment_start,
-        table_ptr=table_ptr,
-        table=table,
         value_ptr=np.arange(n_slots + 1, dtype=np.int64) * width,
-        log_value=log_value,
         count=target.counts.ravel(),
         distinct_ptr=np.array([0, len(target.distinct)], dtype=np.int64),
         distinct=np.array(target.distinct, dtype=np.float64),
+        **entries,
     )
+
+
+def _of_tables(
+    target: TargetDistributions, rho: float, likelihood: Likelihood
+) -> dict[str, Any] | None:
+    """Return the entries of a continuous target, None for others."""
+    tables = target.tables
+    if tables is None:
+        return None
+    tau = quantile_levels(tables.level_ptr, tables.level, tables.mass, rho)
+    n_slots = len(tau)
+    segment_slot = np.repeat(np.arange(n_slots), np.diff(tables.segment_ptr))
+    slot_of = np.repeat(segment_slot, np.diff(tables.table_ptr))
+    log_height = np.empty(0)
+    if likelihood == "paper":
+        table, log_floor, log_typical = tables.table - tau[slot_of], -tau, np.zeros(n_slots)
+    else:
+        top, knots = log_areas(tables.level_ptr, tables.level, tables.mass)
+        table, log_typical = np.empty(len(tables.table)), np.empty(n_slots)
+        to_area(slot_of, tables.table, top, knots, table)
+        to_area(np.arange(n_slots), tau, top, knots, log_typical)
+        log_floor = knots[:, 0].copy()
+        log_height = (heights_of_areas(top, knots) + tables.log_floor[:, None]).ravel()
+    return {
+        "log_floor": log_floor,
+        "log_typical": log_typical,
+        "log_tau": tau + tables.log_floor,
+        "log_height": log_height,
+        "step": tables.step,
+        "segment_ptr": tables.segment_ptr,
+        "segment_start": tables.segment_start,
+        "table_ptr": tables.table_ptr,
+        "table": table.astype(np.float32),
+        "log_value": np.empty(0),
+    }
+
+
+def _of_counts(target: TargetDistributions, rho: float, likelihood: Likelihood) -> dict[str, Any]:
+    """Return the entries of a discrete or nominal target."""
+    n_slots = len(target.nodes)
+    n_present = target.n - target.n_missing
+    kappa = value_frequencies(target.counts, target.n_grouped)
+    log_tau = log_threshold(kappa, target.counts, rho)
+    once = 1.0 / np.maximum(n_present, 1)
+    if likelihood == "paper":
+        # A node where every value is missing knows no distribution: only presence is judged there.
+        known = n_present > 0
+        log_value = np.where(known[:, None], np.log(kappa) - log_tau[:, None], 0.0)
+        log_floor = np.where(known, np.log(once) - log_tau, 0.0)
+        log_typical = np.zeros(n_slots)
+    else:
+        log_value, log_floor = frequency_areas(kappa, target.counts, once)
+        # A value is typical if it occurs at least as often as the rarest typical one.
+        typical = np.where(np.log(kappa) >= log_tau[:, None] - 1e-12, log_value, 0.0)
+        log_typical = typical.min(axis=1, initial=0.0)
+    return {
+        "log_floor": log_floor,
+        "log_typical": log_typical,
+        "log_tau": log_tau,
+        "log_height": np.empty(0) if likelihood == "paper" else np.zeros(n_slots * N_HEIGHTS),
+        "step": np.ones(n_slots),
+        "segment_ptr": np.zeros(n_slots + 1, dtype=np.int64),
+        "segment_start": np.empty(0),
+        "table_ptr": np.zeros(1, dtype=np.int64),
+        "table": np.empty(0, dtype=np.float32),
+        "log_value": log_value.ravel(),
+    }
 
 
 def assemble(parts: Sequence[Likelihoods], nodes: Sequence[Ints], n_nodes: int) -> Likelihoods:
@@ -119,7 +186,7 @@ def assemble(parts: Sequence[Likelihoods], nodes: Sequence[Ints], n_nodes: int) 
     Parameters
     ----------
     parts : sequence of Likelihoods
-        One per target, from ``at_rho``.
+        One per target, from ``to_likelihoods``.
     nodes : sequence of array
         Per target, the node of each of its slots.
     n_nodes : int

@@ -17,13 +17,14 @@ from admercs.density.arrays import Floats, Ints
 from admercs.density.bandwidth import select_bandwidths
 from admercs.density.counts import ValueCounts, count_codes, count_values, node_counts
 from admercs.density.distributions import (
+    Likelihood,
     TargetDistributions,
     assemble,
-    at_rho,
     column_kind,
     n_values,
     of_few_values,
     of_many_values,
+    to_likelihoods,
 )
 from admercs.density.grids import Grids, code_shift, place_grids
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
@@ -162,6 +163,8 @@ def fit_likelihoods(
     rho: float,
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    likelihood: Likelihood = "paper",
 ) -> Likelihoods:
     """Estimate how likely each value is in each scoring node.
 
@@ -184,6 +187,8 @@ def fit_likelihoods(
         Number of threads. The result does not depend on it.
     progress : callable, optional
         Called as ``progress(done, M)`` after each target.
+    likelihood : {"paper", "area"}
+        How a density becomes a likelihood, see ``to_likelihoods``.
 
     Returns
     -------
@@ -192,7 +197,7 @@ def fit_likelihoods(
 
     def fit_one(m: int) -> tuple[Ints, Likelihoods]:
         target = next(fit_distributions(forest, codes, leaves, column, edges, columns, (m,)))
-        return target.nodes, at_rho(target, rho)
+        return target.nodes, to_likelihoods(target, rho, likelihood)
 
     parts = []
     with ThreadPoolExecutor(max(1, n_jobs)) as pool:
@@ -209,4 +214,4 @@ def fit_likelihoods(
 
 def likelihoods_at(targets: Sequence[TargetDistributions], n_nodes: int, rho: float) -> Likelihoods:
     """Return the likelihoods for another ρ without counting anything again."""
-    return assemble([at_rho(t, rho) for t in targets], [t.nodes for t in targets], n_nodes)
+    return assemble([to_likelihoods(t, rho) for t in targets], [t.nodes for t in targets], n_nodes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from admercs.density.area import frequency_areas
 from admercs.density.arrays import Floats, Ints
 from admercs.density.thresholds import quantile_levels
 
@@ -51,4 +52,16 @@ def log_presence(n: Ints, n_missing: Ints, rho: float) -> tuple[Floats, Floats]:
     counts = np.stack((n - n_missing, n_missing), axis=1)
     kappa = value_frequencies(counts)
     log_omega = np.minimum(0.0, np.log(kappa) - log_threshold(kappa, counts, rho)[:, None])
+    return log_omega[:, 0], log_omega[:, 1]
+
+
+def presence_areas(n: Ints, n_missing: Ints) -> tuple[Floats, Floats]:
+    """Return log ω of having a value and of having none, as areas.
+
+    >>> present, missing = presence_areas(np.array([100, 100]), np.array([0, 40]))
+    >>> np.exp(present).round(4), np.exp(missing).round(4)
+    (array([1., 1.]), array([0.01, 0.8 ]))
+    """
+    counts = np.stack((n - n_missing, n_missing), axis=1)
+    log_omega, _ = frequency_areas(value_frequencies(counts), counts, 1.0 / np.maximum(n, 1))
     return log_omega[:, 0], log_omega[:, 1]

@@ -13,11 +13,13 @@ CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2
 class Likelihoods(NamedTuple):
     """How likely each value is in each scoring node; a *slot* is one such distribution.
 
-    A value's log likelihood log ω is ``log_present[slot] + min(0, log(κ / τ))``, a missing value's
-    is ``log_missing[slot]``. Continuous targets keep log(κ / τ) on a grid with spacing
+    A value's log likelihood log ω is ``log_present[slot] + min(0, entry)``, a missing value's is
+    ``log_missing[slot]``. The *entry* of a value is log(κ / τ) in the paper's form and the logarithm of
+    the area below its density otherwise. Continuous targets keep entries on a grid with spacing
     ``step[slot]``, cut into segments around the places where there are values; outside of every
     segment, and wherever the table is below it, ``log_floor[slot]`` holds. Discrete and nominal
-    targets keep log(κ / τ) per value.
+    targets keep one entry per value. Values whose entry is at least ``log_typical[slot]`` are typical:
+    together they hold a fraction ρ of the rows.
     """
 
     kind: NDArray[np.int8]  # per column: CONTINUOUS, DISCRETE or NOMINAL
@@ -26,16 +28,18 @@ class Likelihoods(NamedTuple):
     n_missing: NDArray[np.int64]  # per slot: rows where the target is missing
     log_present: NDArray[np.float64]  # per slot
     log_missing: NDArray[np.float64]  # per slot
-    log_floor: NDArray[np.float64]  # per slot: log(κ / τ) of an isolated or unseen value
-    log_tau: NDArray[np.float64]  # per slot: log τ, to get back to densities
+    log_floor: NDArray[np.float64]  # per slot: entry of an isolated or unseen value
+    log_typical: NDArray[np.float64]  # per slot: entry where κ = τ(ρ)
+    log_tau: NDArray[np.float64]  # per slot: log τ
+    log_height: NDArray[np.float64]  # per slot, areas only: log κ at 33 entries, for plots
     bandwidth: NDArray[np.float64]  # per slot, continuous: h
     step: NDArray[np.float64]  # per slot, continuous
     segment_ptr: NDArray[np.int64]  # slots + 1
     segment_start: NDArray[np.float64]  # per segment: working value of its first grid point
     table_ptr: NDArray[np.int64]  # segments + 1
-    table: NDArray[np.float32]  # log(κ / τ) at the grid points
+    table: NDArray[np.float32]  # entries at the grid points
     value_ptr: NDArray[np.int64]  # slots + 1, discrete and nominal
-    log_value: NDArray[np.float64]  # log(κ / τ) per value
+    log_value: NDArray[np.float64]  # entry per value
     count: NDArray[np.int64]  # type: ignore[assignment]  # rows per value
     distinct_ptr: NDArray[np.int64]  # M + 1
     distinct: NDArray[np.float64]  # discrete columns: their values, ascending

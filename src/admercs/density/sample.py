@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from admercs.density.arrays import Floats
-from admercs.density.distributions import assemble, at_rho
+from admercs.density.distributions import assemble, to_likelihoods
 from admercs.density.fitting import fit_target
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.plans import TargetPlan
@@ -58,4 +58,4 @@ def fit_sample(values: Floats, rho: float = 0.9, column: Column | None = None) -
     stump = TargetPlan(0, 0, one - 1, leaf, one - 1, one, np.array([0, 1]), leaf)
     leaves = np.zeros(len(x), dtype=np.int32)
     target = fit_target(stump, codes.astype(np.uint16), leaves, column, edges, lambda: x)
-    return assemble([at_rho(target, rho)], [target.nodes], n_nodes=1)
+    return assemble([to_likelihoods(target, rho)], [target.nodes], n_nodes=1)

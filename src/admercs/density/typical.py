@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from admercs.density.arrays import Floats
+from admercs._compile import kernel
+from admercs.density.arrays import Floats, Ints
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import log_ratio_continuous
 
@@ -18,13 +20,27 @@ def is_continuous(likelihoods: Likelihoods, slot: int) -> bool:
 
 
 def log_ratios(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
-    """Return log(κ / τ) of a continuous slot at some points, floor applied."""
+    """Return the entries of a continuous slot at some points, floor applied."""
     like = likelihoods
     arrays = (
         like.log_floor, like.step, like.segment_ptr, like.segment_start, like.table_ptr, like.table,
     )  # fmt: skip
-    x = np.asarray(points, dtype=np.float64)
-    return np.array([log_ratio_continuous(slot, value, *arrays) for value in x], dtype=np.float64)
+    x = np.ascontiguousarray(points, dtype=np.float64)
+    out = np.empty(len(x))
+    _look_up(slot, x, *arrays, out)
+    return out
+
+
+@kernel
+def _look_up(
+    slot: int, x: Floats,
+    log_floor: Floats, step: Floats, segment_ptr: Ints, segment_start: Floats, table_ptr: Ints,
+    table: NDArray[np.float32], out: Floats,
+) -> None:  # fmt: skip
+    for i in range(len(x)):
+        out[i] = log_ratio_continuous(
+            slot, x[i], log_floor, step, segment_ptr, segment_start, table_ptr, table
+        )
 
 
 def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
@@ -39,7 +55,18 @@ def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats
     >>> density_curve(likelihoods, 0, np.array([0.0, 2.0])).round(2)
     array([0.38, 0.06])
     """
-    return np.exp(log_ratios(likelihoods, slot, points) + likelihoods.log_tau[slot])
+    return np.exp(to_log_density(likelihoods, slot, log_ratios(likelihoods, slot, points)))
+
+
+def to_log_density(likelihoods: Likelihoods, slot: int, entries: Floats) -> Floats:
+    """Return log κ behind the entries of a continuous slot's table."""
+    if not len(likelihoods.log_height):
+        return np.asarray(entries + likelihoods.log_tau[slot], dtype=np.float64)
+    heights = likelihoods.log_height[slot * N_HEIGHTS : (slot + 1) * N_HEIGHTS]
+    floor = likelihoods.log_floor[slot]
+    known = np.linspace(0, 1, N_HEIGHTS) * floor
+    within = np.interp(-np.asarray(entries, dtype=np.float64), -known, heights)
+    return within + np.minimum(0.0, entries - floor)
 
 
 def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, float]]:
@@ -66,31 +93,30 @@ def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, flo
     >>> [(round(low), round(high)) for low, high in typical_region(fit_sample(speeds), 0)]
     [(26, 34), (93, 107)]
     """
-    if likelihoods.log_floor[slot] >= 0:
+    typical = likelihoods.log_typical[slot]
+    if likelihoods.log_floor[slot] >= typical:
         return [(-np.inf, np.inf)]
     regions = []
     for segment in range(likelihoods.segment_ptr[slot], likelihoods.segment_ptr[slot + 1]):
         n_points = int(likelihoods.table_ptr[segment + 1] - likelihoods.table_ptr[segment])
         offsets = np.arange(_PER_POINT * (n_points - 1) + 1) / _PER_POINT
         x = likelihoods.segment_start[segment] + offsets * likelihoods.step[slot]
-        inside = log_ratios(likelihoods, slot, x) >= 0
+        inside = log_ratios(likelihoods, slot, x) >= typical
         # Both ends of a segment are below the floor, so crossings come in pairs.
         crossings = np.flatnonzero(inside[1:] != inside[:-1])
-        ends = [_crossing(likelihoods, slot, x[i], x[i + 1]) for i in crossings]
+        ends = _crossings(likelihoods, slot, x[crossings], x[crossings + 1]).tolist()
         regions += list(zip(ends[::2], ends[1::2], strict=True))
     return regions
 
 
-def _crossing(likelihoods: Likelihoods, slot: int, low: float, high: float) -> float:
-    """Halve an interval with κ = τ somewhere inside; return the end on the typical side."""
-    rising = log_ratios(likelihoods, slot, np.array([high]))[0] >= 0
+def _crossings(likelihoods: Likelihoods, slot: int, low: Floats, high: Floats) -> Floats:
+    """Halve intervals with κ = τ somewhere inside; return their ends on the typical side."""
+    rising = log_ratios(likelihoods, slot, high) >= 0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if (log_ratios(likelihoods, slot, np.array([middle]))[0] >= 0) == rising:
-            high = middle
-        else:
-            low = middle
-    return float(high if rising else low)
+        above = (log_ratios(likelihoods, slot, middle) >= 0) == rising
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.where(rising, high, low)
 
 
 def typical_values(likelihoods: Likelihoods, slot: int) -> list[tuple[int, float]]:
@@ -118,6 +144,8 @@ def typical_values(likelihoods: Likelihoods, slot: int) -> list[tuple[int, float
     begin, end = likelihoods.value_ptr[slot], likelihoods.value_ptr[slot + 1]
     count = likelihoods.count[begin:end]
     share = count / max(1, int(count.sum()))
-    typical = np.flatnonzero((likelihoods.log_value[begin:end] >= 0) & (count > 0))
+    typical = np.flatnonzero(
+        (likelihoods.log_value[begin:end] >= likelihoods.log_typical[slot]) & (count > 0)
+    )
     order = typical[np.argsort(-count[typical], kind="stable")]
     return [(int(i), float(share[i])) for i in order]

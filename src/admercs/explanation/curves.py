@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.likelihoods import Likelihoods
+from admercs.density.typical import to_log_density
 
 __all__ = ["density", "log_density"]
 
@@ -20,7 +21,7 @@ def log_density(
         points.append(
             likelihoods.segment_start[segment] + likelihoods.step[slot] * np.arange(stop - start)
         )
-        heights.append(likelihoods.table[start:stop] + likelihoods.log_tau[slot])
+        heights.append(to_log_density(likelihoods, slot, likelihoods.table[start:stop]))
     if not points:
         return np.empty(0), np.empty(0)
     return np.concatenate(points), np.concatenate(heights).astype(np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
+from admercs.density.typical import to_log_density
 from admercs.detector.model import Model
 from admercs.explanation.curves import log_density
 from admercs.explanation.reasons import Pattern
@@ -127,7 +128,7 @@ def _continuous_information(likelihoods: Likelihoods, slot: int, root: int) -> t
     x_root, logs_root = log_density(likelihoods, root)
     if not len(x) or not len(x_root):
         return 0.0, math.nan
-    floor = float(likelihoods.log_floor[root] + likelihoods.log_tau[root])
+    floor = float(to_log_density(likelihoods, root, likelihoods.log_floor[root : root + 1])[0])
     there = np.maximum(np.interp(x, x_root, logs_root, left=floor, right=floor), floor)
     mass = np.exp(logs)
     mass /= mass.sum()
