@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.density.area import N_HEIGHTS
 from admercs.density.arrays import Floats, Ints
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import log_ratio_continuous
