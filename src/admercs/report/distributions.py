@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.detector.model import Model
+from admercs.explanation.curves import density
 from admercs.explanation.values import ColumnVoice
 from admercs.table.columns import Column
 
@@ -152,7 +153,8 @@ def _counts(likelihoods: Likelihoods, slot: int) -> NDArray[np.int64]:
 
 def _curve(likelihoods: Likelihoods, slot: int, column: Column) -> dict[str, Any]:
     """Sample a density on an even grid over the stretch where it can be seen."""
-    x, height = _table_points(likelihoods, slot)
+    x, height = density(likelihoods, slot)
+    height = height / max(float(height.max(initial=0.0)), 1e-300)
     seen = np.flatnonzero(height > NEGLIGIBLE)
     if not len(seen):
         return {"start": 0.0, "step": 1.0, "y": []}
@@ -170,24 +172,3 @@ def _curve(likelihoods: Likelihoods, slot: int, column: Column) -> dict[str, Any
         "step": significant(step * scale, 9),
         "y": np.rint(100 * sampled / sampled.max()).astype(int).tolist(),
     }
-
-
-def _table_points(
-    likelihoods: Likelihoods, slot: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the points of all segments of a density with their heights, 1 for the highest."""
-    xs: list[NDArray[np.float64]] = []
-    heights: list[NDArray[np.float64]] = []
-    for segment in range(likelihoods.segment_ptr[slot], likelihoods.segment_ptr[slot + 1]):
-        table = likelihoods.table[
-            likelihoods.table_ptr[segment] : likelihoods.table_ptr[segment + 1]
-        ]
-        start, step = likelihoods.segment_start[segment], likelihoods.step[slot]
-        # Just outside of a segment there is nothing; the line must not run from one to the next.
-        offsets = np.arange(-1, len(table) + 1)
-        xs.append(start + step * offsets)
-        heights.append(np.concatenate([[0.0], np.exp(table.astype(np.float64)), [0.0]]))
-    if not xs:
-        return np.empty(0), np.empty(0)
-    height = np.concatenate(heights)
-    return np.concatenate(xs), height / max(float(height.max()), 1e-300)
