@@ -1,1 +1,5 @@
 """The paper's experiments: benchmarks, peers, evaluation and pages of results."""
+
+from admercs.experiments.command import reproduce
+
+__all__ = ["reproduce"]

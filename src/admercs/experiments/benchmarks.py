@@ -89,7 +89,7 @@ def list_sets(benchmark: str, *, quick: bool = False) -> list[BenchmarkSet]:
         return sets
     first: dict[str, BenchmarkSet] = {}
     for item in sets:
-        if item.cells <= MOST_CELLS // 4:
+        if item.cells <= MOST_CELLS // 2:
             first.setdefault(item.group, item)
     return list(first.values())
 

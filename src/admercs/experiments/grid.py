@@ -140,9 +140,9 @@ class _Forest:
             self.leaves,
             self.forest,
             likelihood,
-            gamma_delta=gamma,
+            weighing=settings.judging.weighing,
             gamma_lambda=settings.judging.gamma_lambda,
-            centred=settings.centred,
+            feedback=settings.feedback,
             n_iter=settings.n_iter,
             tol=settings.tol,
         ).evidence

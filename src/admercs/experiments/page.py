@@ -1,0 +1,223 @@
+"""The page of results: Table 1 beside the published one, figures, parameters and run times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from admercs.datasets import synth_c
+from admercs.experiments import figures
+from admercs.experiments.benchmarks import list_sets
+from admercs.experiments.document import Document
+from admercs.experiments.examples import add_examples
+from admercs.experiments.protocol import Outcome, chosen
+from admercs.experiments.published import CRITICAL_DISTANCE, GRIDS, SELECTED, TABLE
+from admercs.experiments.ranking import Comparison, compare
+from admercs.experiments.store import Result, encode_point
+
+__all__ = ["write_page"]
+
+#: A larger difference from a published average is marked.
+_MARKED = {"auc": 0.03, "ap": 0.04}
+
+
+def write_page(
+    outcome: Outcome, results: Sequence[Result], folder: Path, data: str | Path | None = None
+) -> Path:
+    """Write the page in Markdown and HTML, its figures and the raw results.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What was run.
+    results : sequence of Result
+        Everything in the store.
+    folder : Path
+        Where ``index.md``, ``index.html``, ``figures/`` and ``results.parquet`` go.
+    data : path, optional
+        Data folder, for the worked examples.
+
+    Returns
+    -------
+    path : Path
+        The HTML page.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    page = Document("The experiments of the AD-MERCS paper, repeated")
+    _say_what_was_run(page, outcome)
+    comparisons = _comparisons(outcome, results)
+    for metric, title in (("auc", "AUC"), ("ap", "Average precision")):
+        page.heading(f"{title}, ours and published")
+        _averages(page, comparisons, outcome.algorithms, metric)
+        page.heading(f"Mean ranks by {title}", 3)
+        _ranks(page, comparisons, outcome.algorithms, metric)
+    for comparison in comparisons:
+        _benchmark(page, comparison, folder)
+    _sensitivity(page, outcome, results, folder)
+    _parameters(page, outcome)
+    _run_times(page, comparisons, outcome.algorithms)
+    page.heading("The thirty patterns of Synth-C")
+    path = figures.patterns_page(synth_c(), folder / "figures" / "patterns.svg")
+    page.figure(path.relative_to(folder), "Normal points grey, anomalies red")
+    add_examples(page, folder, data)
+    write_parquet(results, folder / "results.parquet")
+    (folder / "index.md").write_text(page.markdown())
+    (folder / "index.html").write_text(page.html())
+    return folder / "index.html"
+
+
+def _comparisons(outcome: Outcome, results: Sequence[Result]) -> list[Comparison]:
+    final = chosen(results, outcome)
+    made = (compare(b, final, outcome.algorithms) for b in outcome.benchmarks)
+    return [comparison for comparison in made if comparison is not None]
+
+
+def _say_what_was_run(page: Document, outcome: Outcome) -> None:
+    if outcome.quick:
+        page.text(
+            "A quick run: one set per group and the parameters the paper selected. The averages "
+            "are over few sets and differ from those of a complete run."
+        )
+    else:
+        page.text(
+            "One parameter set per algorithm and benchmark. Versions of one set are averaged "
+            "first, ranks are Friedman ranks, the critical distance is Nemenyi's at p = 0.05."
+        )
+    if outcome.absent:
+        page.text("Left out because their files are absent: " + ", ".join(outcome.absent) + ".")
+
+
+def _averages(
+    page: Document, comparisons: Sequence[Comparison], algorithms: Sequence[str], metric: str
+) -> None:
+    """Averages as "ours (published)"; marked where they differ by more than a little."""
+    rows = []
+    for algorithm in algorithms:
+        row = [algorithm]
+        for comparison in comparisons:
+            row.append(_average(comparison, algorithm, metric))
+        rows.append(row)
+    rows.append(["sets", *(str(len(comparison.sets)) for comparison in comparisons)])
+    page.table(["", *(comparison.benchmark for comparison in comparisons)], rows)
+    page.text(
+        f"Published values in brackets; bold where the difference is more than {_MARKED[metric]}."
+    )
+
+
+def _average(comparison: Comparison, algorithm: str, metric: str) -> str:
+    if algorithm not in comparison.algorithms:
+        return "-"
+    ours = comparison.average(metric, algorithm)
+    published = TABLE.get((algorithm, comparison.benchmark))
+    if published is None:
+        return f"{ours:.3f}"
+    theirs: float = getattr(published, metric)
+    text = f"{ours:.3f} ({theirs:.2f})"
+    return f"**{text}**" if abs(ours - theirs) > _MARKED[metric] + 0.005 else text
+
+
+def _ranks(
+    page: Document, comparisons: Sequence[Comparison], algorithms: Sequence[str], metric: str
+) -> None:
+    rows = []
+    for algorithm in algorithms:
+        row = [algorithm]
+        for comparison in comparisons:
+            if algorithm not in comparison.algorithms:
+                row.append("-")
+                continue
+            rank = comparison.ranks(metric)[comparison.algorithms.index(algorithm)]
+            published = TABLE.get((algorithm, comparison.benchmark))
+            theirs = f" ({getattr(published, metric + '_rank'):.2f})" if published else ""
+            row.append(f"{rank:.2f}{theirs}")
+        rows.append(row)
+    distances = (
+        f"{c.critical_distance:.2f} ({CRITICAL_DISTANCE[c.benchmark]:.2f})" for c in comparisons
+    )
+    rows.append(["critical distance", *distances])
+    page.table(["", *(comparison.benchmark for comparison in comparisons)], rows)
+
+
+def _benchmark(page: Document, comparison: Comparison, folder: Path) -> None:
+    page.heading(comparison.benchmark)
+    stem = _stem(comparison.benchmark)
+    for metric in ("auc", "ap"):
+        if len(comparison.algorithms) > 1:
+            path = folder / "figures" / f"{stem}-ranks-{metric}.svg"
+            figures.critical_difference(comparison, metric, path)
+            page.figure(path.relative_to(folder), f"Mean ranks by {metric.upper()}")
+        path = figures.set_bars(comparison, metric, folder / "figures" / f"{stem}-{metric}.svg")
+        page.figure(path.relative_to(folder), f"{metric.upper()} per set")
+
+
+def _stem(benchmark: str) -> str:
+    return benchmark.lower().replace("&", "")
+
+
+def _sensitivity(page: Document, outcome: Outcome, results: Sequence[Result], folder: Path) -> None:
+    """Boxplots of AD-MERCS over its grid, where it was searched."""
+    points = {encode_point(point) for point in GRIDS["AD-MERCS"]}
+    begun = False
+    for benchmark in outcome.benchmarks:
+        sample = {(s.name, s.version) for s in list_sets(benchmark) if s.in_sample}
+        grid = [
+            r
+            for r in results
+            if r.algorithm == "AD-MERCS"
+            and r.benchmark == benchmark
+            and r.parameters in points
+            and (r.name, r.version) in sample
+        ]
+        if len({r.parameters for r in grid}) < 2:
+            continue
+        if not begun:
+            page.heading("How much AD-MERCS depends on its parameters")
+            begun = True
+        stem = folder / "figures" / _stem(benchmark)
+        by_parameter = Path(f"{stem}-sensitivity-parameters.svg")
+        figures.sensitivity_by_parameter(grid, benchmark, by_parameter)
+        page.figure(by_parameter.relative_to(folder), f"{benchmark}: by parameter")
+        by_set = figures.sensitivity_by_set(grid, benchmark, Path(f"{stem}-sensitivity-sets.svg"))
+        page.figure(by_set.relative_to(folder), f"{benchmark}: by set")
+
+
+def _parameters(page: Document, outcome: Outcome) -> None:
+    page.heading("Parameters")
+    rows = []
+    for (algorithm, benchmark), point in outcome.selected.items():
+        published = SELECTED.get((algorithm, benchmark))
+        theirs = _point(published) if published else "-"
+        rows.append([algorithm, benchmark, _point(point), theirs])
+    page.table(["algorithm", "benchmark", "ours", "published"], rows)
+
+
+def _point(point: dict[str, Any]) -> str:
+    return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in point.items()) or "defaults"
+
+
+def _run_times(
+    page: Document, comparisons: Sequence[Comparison], algorithms: Sequence[str]
+) -> None:
+    page.heading("Run times")
+    page.text("Mean seconds per set, fit and score, one thread.")
+    rows = []
+    for algorithm in algorithms:
+        row = [algorithm]
+        for comparison in comparisons:
+            known = algorithm in comparison.algorithms
+            seconds = comparison.average("seconds", algorithm) if known else np.nan
+            row.append("-" if np.isnan(seconds) else f"{seconds:.2f}")
+        rows.append(row)
+    page.table(["", *(comparison.benchmark for comparison in comparisons)], rows)
+
+
+def write_parquet(results: Sequence[Result], path: Path) -> None:
+    """Write all results as one Parquet table."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = list(zip(*results, strict=True)) or [()] * len(Result._fields)
+    parquet.write_table(pa.table(dict(zip(Result._fields, columns, strict=True))), path)
