@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from admercs.density.distributions import TargetDistributions, to_likelihoods
 from admercs.density.fitting import fit_likelihoods
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
@@ -43,7 +44,7 @@ class FitSettings:
     judging: Settings
     n_iter: int
     tol: float
-    centred: bool
+    feedback: str
     max_bins: int | Literal["exact"]
     n_jobs: int
 
@@ -78,11 +79,16 @@ def fit_model(
     )  # fmt: skip
     likelihoods = fit_likelihoods(
         forest, codes, leaves, table.column, binning.edges, schema.used, settings.judging.rho,
-        n_jobs, tell("densities"),
+        n_jobs, tell("densities"), likelihood=settings.judging.likelihood,
     )  # fmt: skip
     del codes
     model = first_model(schema, forest, likelihoods, settings, table.n_rows)
     return _let_contexts_speak(model, table, leaves, settings, tell)
+
+
+def likelihoods_of(settings: FitSettings, target: TargetDistributions) -> Likelihoods:
+    """Turn the densities of one target into likelihoods."""
+    return to_likelihoods(target, settings.judging.rho)
 
 
 def first_model(
@@ -126,8 +132,8 @@ def _let_contexts_speak(
 
     feedback = iterate(
         base, leaves, model.forest, leaf_likelihood,
-        gamma_delta=settings.judging.gamma_delta, gamma_lambda=settings.judging.gamma_lambda,
-        centred=settings.centred, n_iter=settings.n_iter, tol=settings.tol,
+        weighing=settings.judging.weighing, gamma_lambda=settings.judging.gamma_lambda,
+        feedback=settings.feedback, n_iter=settings.n_iter, tol=settings.tol,
         progress=tell("iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)

@@ -1,0 +1,239 @@
+"""Rows and contexts inform each other, the rows lying on many workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from distributed import Future
+from numpy.typing import NDArray
+
+from admercs.density.lookup import judge_column
+from admercs.detector.judge import judge_evidence
+from admercs.detector.model import Model
+from admercs.distributed.densities import leaves_of_codes
+from admercs.distributed.pieces import Piece, leaves_of_table, open_part
+from admercs.distributed.quantiles import Quantiles
+from admercs.distributed.run import Run
+from admercs.evidence.feedback import (
+    NEGLIGIBLE,
+    UNIT,
+    Members,
+    add_terms,
+    change_terms,
+    raise_evidence,
+)
+from admercs.trees.grow import NodeArrays
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """A partition's rows between two rounds."""
+
+    evidence: Floats
+    terms: Ints
+
+
+class Walk(NamedTuple):
+    """What finds the leaves of rows from their codes."""
+
+    is_nominal: NDArray[np.bool_]
+    trees: list[NodeArrays]
+    root: Ints
+
+    def leaves(self, codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the leaf of each row in each tree."""
+        out = np.empty(codes.shape, np.int32)
+        for m, tree in enumerate(self.trees):
+            leaves_of_codes(codes, self.is_nominal, tree, int(self.root[m]), out[m])
+        return out
+
+
+def judge_part(part: Any, model: Model) -> Floats:
+    """Return the evidence against each row of a partition."""
+    return judge_evidence(model, open_part(part, model.schema))
+
+
+class RowsOnCluster:
+    """The rows of the training table as the iteration sees them (see ``evidence.feedback.Rows``).
+
+    Workers keep the evidence and the term of each row (24 bytes a row), and log ω of the rows of
+    suspicious contexts.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        model: Future,
+        pieces: Sequence[Future],
+        base: Sequence[Future],
+        walk: Walk,
+        gamma_delta: float,
+    ) -> None:
+        self._run = run
+        self._model = model
+        self._pieces = pieces
+        self._base = base
+        self._n_nodes = int(walk.root[-1])
+        self._walk = run.share(walk)
+        self._gamma_delta = gamma_delta
+        self._states = [run.submit(first_state, evidence) for evidence in base]
+        self._sums = np.zeros(self._n_nodes, np.int64)
+        self._members = [run.submit(no_members) for _ in base]
+        self._known: set[int] = set()
+        self._sampled: Future | None = None
+
+    def typical(self) -> float:
+        """Return the median of the evidence, exactly."""
+        quantiles = Quantiles(self._run, self.evidence, self._sampled)
+        self._sampled = quantiles.candidates
+        return quantiles.median()
+
+    @property
+    def evidence(self) -> list[Future]:
+        """The evidence of each partition's rows at present."""
+        return [self._run.submit(evidence_of, state) for state in self._states]
+
+    def sums(self, gamma_lambda: float, typical: float) -> Ints:
+        """Return per node the sum of its rows' terms."""
+        steps = [
+            self._run.submit(
+                next_terms, state, piece, self._walk, self._n_nodes, gamma_lambda, typical
+            )
+            for state, piece in zip(self._states, self._pieces, strict=True)
+        ]
+        self._states = [self._run.submit(state_of, step) for step in steps]
+        changes = [self._run.submit(sums_of, step) for step in steps]
+        self._sums = self._sums + self._run.result(self._run.reduce(add_up, changes))
+        return self._sums
+
+    def suspect(self, log_lambda: Floats) -> None:
+        """Compute the evidence anew."""
+        suspects = set(np.flatnonzero(log_lambda > -np.inf).tolist())
+        if not suspects <= self._known:
+            self._meet(suspects)
+        shared = self._run.share(log_lambda)
+        self._states = [
+            self._run.submit(next_evidence, *row, shared, self._gamma_delta)
+            for row in zip(self._base, self._members, self._states, strict=True)
+        ]
+
+    def _meet(self, suspects: set[int]) -> None:
+        """Look up the rows of suspicious contexts: one reading of the table for all rounds.
+
+        Read are all contexts that could ever become suspicious: those whose λ would not be negligible
+        even if every row in a suspicious context were guilty beyond doubt. More guilt can
+        only come from suspicious contexts, so the set is closed.
+        """
+        chosen, found = self._known | suspects, suspects
+        while found:
+            some = self._run.share(sorted(chosen))
+            parts = [
+                self._run.submit(acquitted_sums, state, piece, self._walk, self._n_nodes, some)
+                for state, piece in zip(self._states, self._pieces, strict=True)
+            ]
+            bound = self._run.result(self._run.reduce(add_up, parts)) / UNIT
+            possible = {node for node in self._leaf_numbers() if bound[node] >= NEGLIGIBLE}
+            found = possible - chosen
+            chosen |= found
+        new = sorted(chosen - self._known)
+        looked = self._run.read("contexts", members_of, self._model, self._run.share(new))
+        self._members = [
+            self._run.submit(join_members, *pair)
+            for pair in zip(self._members, looked, strict=True)
+        ]
+        self._run.wait("", self._members)
+        self._known |= chosen
+
+    def _leaf_numbers(self) -> list[int]:
+        if not hasattr(self, "_leaves"):
+            self._leaves: list[int] = self._run.result(self._run.submit(leaf_numbers, self._walk))
+        return self._leaves
+
+
+def leaf_numbers(walk: Walk) -> list[int]:
+    """Return the numbers of all leaves."""
+    feature = np.concatenate([tree.feature for tree in walk.trees])
+    leaves: list[int] = np.flatnonzero(feature < 0).tolist()
+    return leaves
+
+
+def first_state(base: Floats) -> State:
+    """Return the state before the first round."""
+    return State(base, np.zeros(len(base), np.int64))
+
+
+def no_members() -> Members:
+    """Return the rows of no context."""
+    return {}
+
+
+def evidence_of(state: State) -> Floats:
+    """Return the evidence of a state."""
+    return state.evidence
+
+
+def next_terms(
+    state: State, piece: Piece, walk: Walk, n_nodes: int, gamma_lambda: float, typical: float
+) -> tuple[State, Ints]:
+    """Return the state with new terms, and by how much they change the sums of the leaves."""
+    sums = np.zeros(n_nodes, np.int64)
+    leaves = walk.leaves(piece.codes)
+    terms = change_terms(leaves, state.evidence, state.terms, sums, gamma_lambda, typical)
+    return State(state.evidence, terms), sums
+
+
+def state_of(step: tuple[State, Ints]) -> State:
+    """Return the state after a step."""
+    return step[0]
+
+
+def sums_of(step: tuple[State, Ints]) -> Ints:
+    """Return what a step changes in the sums."""
+    return step[1]
+
+
+def add_up(sums: list[Ints]) -> Ints:
+    """Add up the sums of several partitions."""
+    total: Ints = np.sum(sums, axis=0)
+    return total
+
+
+def next_evidence(
+    base: Floats, members: Members, state: State, log_lambda: Floats, gamma_delta: float
+) -> State:
+    """Return the state with new evidence."""
+    return State(raise_evidence(base, members, log_lambda, gamma_delta), state.terms)
+
+
+def acquitted_sums(state: State, piece: Piece, walk: Walk, n_nodes: int, some: list[int]) -> Ints:
+    """Sum up the terms of the rows that are in none of some contexts."""
+    leaves = walk.leaves(piece.codes)
+    chosen = np.zeros(n_nodes, np.bool_)
+    chosen[some] = True
+    free = np.flatnonzero(~chosen[leaves].any(axis=0))
+    sums = np.zeros(n_nodes, np.int64)
+    add_terms(leaves, free, state.terms[free], sums)
+    return sums
+
+
+def members_of(part: Any, model: Model, nodes: list[int]) -> Members:
+    """Return a partition's rows in some contexts, and how likely their values are there."""
+    table = open_part(part, model.schema)
+    forest = model.forest
+    found: Members = {}
+    leaves = leaves_of_table(table, forest)
+    for node in nodes:
+        tree = forest.tree_of(node)
+        rows = np.flatnonzero(leaves[tree] == node)
+        scorer = np.full(len(rows), forest.scorer[node], np.int32)
+        found[node] = rows, judge_column(model.likelihoods, tree, scorer, table.column(tree)[rows])
+    return found
+
+
+def join_members(one: Members, other: Members) -> Members:
+    """Put the rows of further contexts to those of the first ones."""
+    return one | other

@@ -1,0 +1,204 @@
+"""The densities of all scoring nodes, from counts that are merged over partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from distributed import Future
+from numpy.typing import NDArray
+
+from admercs.density.counts import ValueCounts, count_codes, count_values, merge_values, node_counts
+from admercs.density.distributions import (
+    TargetDistributions,
+    assemble,
+    column_kind,
+    of_few_values,
+)
+from admercs.density.fitting import code_layout, finish_continuous
+from admercs.density.grids import Grids, place_grids
+from admercs.density.likelihoods import CONTINUOUS, Likelihoods
+from admercs.density.plans import TargetPlan, plan_target, restrict
+from admercs.density.spread import measure, regrid
+from admercs.distributed.pieces import Piece, add_lists, leaves_of_table, open_part
+from admercs.distributed.run import Run
+from admercs.table.bins import Binning
+from admercs.table.columns import Column
+from admercs.table.schema import Schema
+from admercs.trees.forest import Forest
+from admercs.trees.grow import NodeArrays
+from admercs.trees.levels import find_places
+
+Ints = NDArray[np.int64]
+Recount = tuple[TargetPlan, Grids]
+Finish = Callable[[TargetDistributions], Likelihoods]
+
+
+class Start(NamedTuple):
+    """What the counts of codes tell about a continuous target."""
+
+    counts: Ints
+    grids: Grids
+
+
+def fit_likelihoods_on_cluster(
+    run: Run,
+    pieces: Sequence[Future],
+    schema: Schema,
+    binning: Binning,
+    forest: Forest,
+    trees: Sequence[NodeArrays],
+    finish: Finish,
+) -> Likelihoods:
+    """Estimate how likely each value is in each scoring node; reads the table once or twice.
+
+    The second reading happens only if the first grid did not fit the values of some node.
+    """
+    columns = schema.used
+    plans = [plan_target(forest, m) for m in range(len(columns))]
+    layouts = [code_layout(column, binning.edges[m]) for m, column in enumerate(columns)]
+    by_code = _count_codes(run, pieces, binning, trees, plans, layouts)
+    done: dict[int, Future] = {}
+    starts: dict[int, Start] = {}
+    for m, column in enumerate(columns):
+        counts = node_counts(plans[m], by_code[m])
+        if column_kind(column) == CONTINUOUS:
+            grids = place_grids(counts, binning.edges[m], column_limits(column), layouts[m][1])
+            starts[m] = Start(counts, grids)
+        else:
+            done[m] = run.submit(few_values, plans[m], column, counts, finish)
+    if starts:
+        done |= _continuous(run, schema, forest, plans, starts, finish)
+    parts = run.result([done[m] for m in range(len(columns))])
+    return assemble([part for _, part in parts], [nodes for nodes, _ in parts], len(forest.n))
+
+
+def column_limits(column: Column) -> tuple[float, float]:
+    """Return the smallest and the largest working value; (0, 0) where there is none."""
+    if column.low is None or column.high is None:
+        return 0.0, 0.0
+    return float(column.low), float(column.high)
+
+
+def _count_codes(
+    run: Run,
+    pieces: Sequence[Future],
+    binning: Binning,
+    trees: Sequence[NodeArrays],
+    plans: list[TargetPlan],
+    layouts: list[tuple[int, int]],
+) -> list[Ints]:
+    shared = run.share((binning.is_nominal, list(trees), plans, layouts))
+    parts = [
+        run.submit(count_codes_of, [pieces[p] for p in group], shared)
+        for group in run.groups(pieces)
+    ]
+    counts: list[Ints] = run.result(run.reduce(add_lists, parts))
+    return counts
+
+
+def count_codes_of(pieces: list[Piece], shared: Any) -> list[Ints]:
+    """Count each target's codes in the leaves of its tree, over pieces that lie together."""
+    is_nominal, trees, plans, layouts = shared
+    totals = [np.zeros((p.n_leaves, n), np.int64) for p, (n, _) in zip(plans, layouts, strict=True)]
+    for piece in pieces:
+        leaves = np.empty(piece.codes.shape[1], np.int32)
+        for m, plan in enumerate(plans):
+            leaves_of_codes(piece.codes, is_nominal, trees[m], plan.first_node, leaves)
+            codes = piece.values.get(m, piece.codes[m])
+            totals[m] += count_codes(codes, leaves, plan, *layouts[m])
+    return totals
+
+
+def leaves_of_codes(
+    codes: NDArray[Any],
+    is_nominal: NDArray[np.bool_],
+    tree: NodeArrays,
+    first_node: int,
+    out: NDArray[np.int32],
+) -> None:
+    """Write the leaf of each row in one tree, as node number of the forest."""
+    numbers = np.arange(first_node, first_node + len(tree.feature), dtype=np.int32)
+    find_places(codes, is_nominal, tree, numbers, out)
+
+
+def _continuous(
+    run: Run,
+    schema: Schema,
+    forest: Forest,
+    plans: list[TargetPlan],
+    starts: dict[int, Start],
+    finish: Finish,
+) -> dict[int, Future]:
+    """Count values on grids, on better ones where the first did not fit, and finish."""
+    shared = run.share((schema, forest))
+    first = {m: (plans[m], start.grids) for m, start in starts.items()}
+    counted = _count_values(run, shared, first, "densities")
+    fits = {m: run.submit(find_better, counted[m], starts[m].grids) for m in starts}
+    better = dict(zip(fits, run.result(list(fits.values())), strict=True))
+    recounts = {
+        m: (restrict(plans[m], wrong), grids) for m, (grids, wrong) in better.items() if len(wrong)
+    }
+    again = _count_values(run, shared, recounts, "densities, closer") if recounts else {}
+    return {
+        m: run.submit(many_values, plans[m], start, counted[m], better[m], again.get(m), finish)
+        for m, start in starts.items()
+    }
+
+
+def _count_values(
+    run: Run, shared: Future, grids: dict[int, Recount], phase: str
+) -> dict[int, Future]:
+    parts = run.read(phase, count_values_of, shared, run.share(grids))
+    merged = run.reduce(merge_targets, parts)
+    return {m: run.submit(target_of, merged, m) for m in grids}
+
+
+def count_values_of(part: Any, shared: Any, grids: dict[int, Recount]) -> dict[int, ValueCounts]:
+    """Count a partition's values of some targets on their grids."""
+    schema, forest = shared
+    table = open_part(part, schema)
+    leaves = leaves_of_table(table, forest)
+    return {
+        m: count_values(table.column(m), leaves[m], plan, grid) for m, (plan, grid) in grids.items()
+    }
+
+
+def merge_targets(parts: list[dict[int, ValueCounts]]) -> dict[int, ValueCounts]:
+    """Add up the counts of several partitions, target by target."""
+    return {m: merge_values([part[m] for part in parts]) for m in parts[0]}
+
+
+def target_of(merged: dict[int, ValueCounts], m: int) -> ValueCounts:
+    """Return the counts of one target."""
+    return merged[m]
+
+
+def find_better(counted: ValueCounts, grids: Grids) -> tuple[Grids, Ints]:
+    """Return better grids, and the slots that need them."""
+    return regrid(measure(counted, grids), grids)
+
+
+def few_values(plan: TargetPlan, column: Column, counts: Ints, finish: Finish) -> Any:
+    """Finish a target with few distinct values."""
+    return _at(of_few_values(plan, column, counts), finish)
+
+
+def many_values(
+    plan: TargetPlan,
+    start: Start,
+    counted: ValueCounts,
+    better: tuple[Grids, Ints],
+    again: ValueCounts | None,
+    finish: Finish,
+) -> Any:
+    """Finish a continuous target."""
+    grids, column_range = start.grids, float(start.grids.central[0])
+    if again is not None:
+        grids, counted = grids.replace(better[1], better[0]), counted.replace(better[1], again)
+    return _at(finish_continuous(plan, start.counts, counted, grids, column_range), finish)
+
+
+def _at(target: TargetDistributions, finish: Finish) -> tuple[Ints, Likelihoods]:
+    return target.nodes, finish(target)

@@ -1,0 +1,217 @@
+"""Bin edges of a table in partitions: the same as those of the whole table, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from distributed import Future
+from numpy.typing import NDArray
+
+from admercs.distributed.pieces import Look, add_lists, open_part
+from admercs.distributed.run import Run
+from admercs.distributed.selection import (
+    N_CANDIDATES,
+    Collected,
+    Sample,
+    choose_candidates,
+    collect,
+    count_candidates,
+    gap_sizes,
+    merge_collected,
+    merge_samples,
+    rank_values,
+    take_sample,
+    values_in_gaps,
+    wanted_gaps,
+)
+from admercs.table.bins import (
+    MAX_BINS,
+    MAX_EXACT,
+    Binning,
+    Bins,
+    edge_ranks,
+    edges_at,
+    edges_between,
+    make_binning,
+)
+from admercs.table.schema import Schema
+from admercs.table.summary import TableSummary
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_COLLECTED = 1 << 23
+"""Values of a column that are collected between candidates (64 MB); more are counted once more."""
+
+
+def find_binning(
+    run: Run, looks: Sequence[Future], summary: TableSummary, schema: Schema, max_bins: Bins
+) -> Binning:
+    """Find the bins of all columns; reads the table twice, or not at all if values are few."""
+    edges: list[Floats] = []
+    open_columns: dict[int, int] = {}  # column → number of its values
+    limit = MAX_EXACT if max_bins == "exact" else max_bins
+    for m, column in enumerate(schema.used):
+        told = summary.columns[column.position]
+        edges.append(np.empty(0))
+        if column.role != "numeric":
+            continue
+        if told.counts is not None and len(told.counts) <= limit:
+            numbers = [value for value in told.counts if not isinstance(value, str)]
+            values = np.array(sorted(float(value - column.origin) for value in numbers))
+            edges[m] = edges_between(values[:-1], values[1:])
+        else:
+            open_columns[m] = told.n_present
+    if open_columns and max_bins == "exact":
+        found = _distinct_edges(run, schema, list(open_columns))
+    elif open_columns:
+        found = _quantile_edges(run, looks, schema, open_columns, limit)
+    else:
+        found = {}
+    for m, ends in found.items():
+        edges[m] = ends
+    return make_binning(schema, edges, max_bins)
+
+
+def _quantile_edges(
+    run: Run, looks: Sequence[Future], schema: Schema, open_columns: dict[int, int], n_bins: int
+) -> dict[int, Floats]:
+    columns = list(open_columns)
+    n_values = [open_columns[m] for m in columns]
+    ranks = [edge_ranks(n, n_bins) for n in n_values]
+    shared = run.share(schema)
+    # A sample of rows as they were becomes a sample of working values per column.
+    samples = [run.submit(sample_columns, look, shared, columns) for look in looks]
+    candidates = run.submit(candidates_of, run.reduce(merge_column_samples, samples))
+    del samples
+    while True:
+        parts = run.read("finding bins", count_part, shared, columns, candidates)
+        counts = run.reduce(add_lists, parts)
+        plan = run.submit(plan_gaps, counts, ranks, n_values)
+        if max(run.result(run.submit(most_values, counts, plan, n_values))) <= MOST_COLLECTED:
+            break
+        # Rare: more than 10^9 rows, or extremely uneven partitions. Look closer and count again.
+        parts = run.read("finding bins", sample_part, shared, columns, candidates, plan)
+        closer = run.reduce(merge_column_samples, parts)
+        candidates = run.submit(closer_candidates, candidates, plan, closer)
+    parts = run.read("finding bins", collect_part, shared, columns, candidates, plan)
+    collected = run.reduce(merge_columns_collected, parts)
+    edges = run.result(run.submit(edges_of, candidates, counts, collected, ranks))
+    return dict(zip(columns, edges, strict=True))
+
+
+def sample_columns(look: Look, schema: Schema, columns: list[int]) -> list[Sample]:
+    """Turn a sample of a partition's rows into samples of working values."""
+    table = open_part(look.sample, schema)
+    share = look.summary.n_rows / max(1, table.n_rows)
+    samples = (take_sample(table.column(m), N_CANDIDATES * 4) for m in columns)
+    return [sample._replace(n=round(sample.n * share)) for sample in samples]
+
+
+def merge_column_samples(samples: list[list[Sample]]) -> list[Sample]:
+    """Merge samples, column by column."""
+    return [merge_samples(parts, 4 * N_CANDIDATES) for parts in zip(*samples, strict=True)]
+
+
+def candidates_of(samples: list[Sample]) -> list[Floats]:
+    """Choose candidates, column by column."""
+    return [choose_candidates(sample) for sample in samples]
+
+
+def _in_order(part: Any, schema: Schema, columns: list[int]) -> Any:
+    table = open_part(part, schema)
+    for m in columns:
+        values = table.column(m)
+        yield np.sort(values[~np.isnan(values)])
+
+
+def count_part(
+    part: Any, schema: Schema, columns: list[int], candidates: list[Floats]
+) -> list[Ints]:
+    """Count a partition's values below and up to each candidate."""
+    pairs = zip(_in_order(part, schema, columns), candidates, strict=True)
+    return [count_candidates(values, some) for values, some in pairs]
+
+
+def plan_gaps(counts: list[Ints], ranks: list[Ints], n_values: list[int]) -> list[Ints]:
+    """Find the gaps between candidates where the edges lie."""
+    return [wanted_gaps(*column) for column in zip(counts, ranks, n_values, strict=True)]
+
+
+def most_values(counts: list[Ints], gaps: list[Ints], n_values: list[int]) -> list[int]:
+    """Return how many values of each column lie in the gaps."""
+    return [int(gap_sizes(*column).sum()) for column in zip(counts, gaps, n_values, strict=True)]
+
+
+def sample_part(
+    part: Any, schema: Schema, columns: list[int], candidates: list[Floats], gaps: list[Ints]
+) -> list[Sample]:
+    """Sample a partition's values in the gaps only."""
+    columns_with = zip(_in_order(part, schema, columns), candidates, gaps, strict=True)
+    return [take_sample(values_in_gaps(*column), N_CANDIDATES) for column in columns_with]
+
+
+def closer_candidates(
+    candidates: list[Floats], gaps: list[Ints], samples: list[Sample]
+) -> list[Floats]:
+    """Choose new candidates within the gaps, and keep those that bound them."""
+    closer = []
+    for some, gap, sample in zip(candidates, gaps, samples, strict=True):
+        bounds = np.union1d(gap, gap - 1)
+        bounds = bounds[(bounds >= 0) & (bounds < len(some))]
+        closer.append(np.union1d(some[bounds], choose_candidates(sample)))
+    return closer
+
+
+def collect_part(
+    part: Any, schema: Schema, columns: list[int], candidates: list[Floats], gaps: list[Ints]
+) -> list[Collected]:
+    """Collect a partition's values in the gaps."""
+    columns_with = zip(_in_order(part, schema, columns), candidates, gaps, strict=True)
+    return [collect(values_in_gaps(*column)) for column in columns_with]
+
+
+def merge_columns_collected(pieces: list[list[Collected]]) -> list[Collected]:
+    """Merge collected values, column by column."""
+    return [merge_collected(parts) for parts in zip(*pieces, strict=True)]
+
+
+def edges_of(
+    candidates: list[Floats], counts: list[Ints], collected: list[Collected], ranks: list[Ints]
+) -> list[Floats]:
+    """Return the edges at exact ranks."""
+    columns = zip(candidates, counts, collected, ranks, strict=True)
+    return [
+        edges_at(*rank_values(some, count, found).following(rank))
+        for some, count, found, rank in columns
+    ]
+
+
+def _distinct_edges(run: Run, schema: Schema, columns: list[int]) -> dict[int, Floats]:
+    """Give every distinct value a bin of its own."""
+    parts = run.read("finding bins", distinct_part, run.share(schema), columns)
+    distinct = run.result(run.reduce(merge_distinct, parts))
+    for m, values in zip(columns, distinct, strict=True):
+        if len(values) > MAX_EXACT:
+            raise ValueError(
+                f"Column {schema.used[m].name!r} has more than {MAX_EXACT:,} distinct values, which "
+                f"is as many as exact bins go: use a number of bins, such as max_bins={MAX_BINS}."
+            )
+    return {
+        m: edges_between(values[:-1], values[1:])
+        for m, values in zip(columns, distinct, strict=True)
+    }
+
+
+def distinct_part(part: Any, schema: Schema, columns: list[int]) -> list[Floats]:
+    """Return a partition's distinct values per column, as many as matter."""
+    return [np.unique(values)[: MAX_EXACT + 1] for values in _in_order(part, schema, columns)]
+
+
+def merge_distinct(pieces: list[list[Floats]]) -> list[Floats]:
+    """Merge distinct values, column by column."""
+    return [
+        np.unique(np.concatenate(parts))[: MAX_EXACT + 1] for parts in zip(*pieces, strict=True)
+    ]

@@ -1,0 +1,211 @@
+"""Fitting a model to a Dask table: the passes of ``detector.fit``, each merged over the partitions.
+
+How often the raw table is read: once to learn what its columns are, twice for exact bin edges, once to encode
+it, once or twice for the densities, once to judge its rows; and, if contexts turn out to be suspicious, once
+to look up their rows and once to judge all rows with the finished model. Nine times at most; trees grow and
+contexts are iterated without reading.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from distributed import Future
+from numpy.typing import NDArray
+
+from admercs.detector.fit import (
+    MAX_MEMBERS,
+    FitSettings,
+    Quantiles,
+    complete_model,
+    first_model,
+    likelihoods_of,
+    remembered_contexts,
+)
+from admercs.detector.model import Model
+from admercs.distributed import quantiles
+from admercs.distributed.contexts import RowsOnCluster, Walk, judge_part
+from admercs.distributed.densities import column_limits, fit_likelihoods_on_cluster
+from admercs.distributed.edges import find_binning
+from admercs.distributed.growth import grow_on_cluster, make_targets
+from admercs.distributed.local import some_client
+from admercs.distributed.pieces import (
+    Piece,
+    add_lists,
+    count_all_codes,
+    encode_part,
+    look_at,
+    merge_looks,
+    signatures,
+)
+from admercs.distributed.run import Run
+from admercs.evidence.feedback import converge
+from admercs.progress import Progress
+from admercs.table.bins import Binning
+from admercs.table.schema import Schema, learn_schema
+from admercs.table.summary import TableSummary, merge_summaries
+from admercs.trees.grow import NodeArrays
+
+SAMPLE_ROWS = 1 << 18
+"""Rows that are sampled in all, to start the search for bin edges from; at least 1,024 a partition."""
+
+
+class FittedOnCluster(NamedTuple):
+    """A model fitted to partitions."""
+
+    model: Model
+    n_iter: int
+    threshold: float  # the evidence from which rows are flagged
+    has_names: bool
+
+
+def fit_on_cluster(
+    table: Any,
+    nominal: Any,
+    settings: FitSettings,
+    threshold: Callable[[Quantiles], float],
+    progress: Progress | None = None,
+) -> FittedOnCluster:
+    """Fit a model to a Dask DataFrame, on the active client or on a local one.
+
+    Parameters
+    ----------
+    table : dask.dataframe.DataFrame
+        The table.
+    nominal : "auto" or list
+        Columns to be treated as nominal.
+    settings : FitSettings
+        As for a table in memory; ``n_jobs`` is ignored, the cluster's threads do the work.
+    threshold : callable
+        Given a function that returns quantiles of the training rows' evidence, return the evidence from
+        which a row is flagged.
+    progress : callable, optional
+        Told ``(phase, done, total)``.
+    """
+    with some_client() as client, Run(client, table.to_delayed(), progress) as run:
+        if run.n_parts == 0:
+            raise ValueError("The table has no partitions, hence no rows to learn from.")
+        looks, summary, schema, n_rows = _first_look(run, nominal)
+        binning = find_binning(run, looks, summary, schema, settings.max_bins)
+        del looks
+        pieces, targets = _encode(run, schema, binning, settings)
+        forest, trees = grow_on_cluster(run, pieces, targets, binning)
+        likelihoods = fit_likelihoods_on_cluster(
+            run, pieces, schema, binning, forest, trees, partial(likelihoods_of, settings)
+        )
+        model = first_model(schema, forest, likelihoods, settings, summary.n_rows)
+        model, evidence, n_iter = _let_contexts_speak(run, model, pieces, binning, trees, settings)
+        known = quantiles.Quantiles(run, evidence)
+        members = _members(run, model, pieces, binning, trees, n_rows)
+        model = complete_model(model, known, members)
+        return FittedOnCluster(model, n_iter, threshold(known), summary.has_names)
+
+
+def _first_look(run: Run, nominal: Any) -> tuple[list[Future], TableSummary, Schema, list[int]]:
+    """Read the table once: what its columns are, and a sample of its rows (which stays on the workers)."""
+    size = max(1024, SAMPLE_ROWS // run.n_parts)
+    numbers = range(run.n_parts)
+    looks = run.read("reading", look_at, nominal, size, each=[numbers])
+    parts = run.result(run.reduce(signatures, looks))
+    check_partitions(parts)
+    summary = run.result(run.reduce(merge_looks, looks))
+    return looks, summary, learn_schema(summary), [part.n_rows for part in parts]
+
+
+def check_partitions(parts: Sequence[TableSummary]) -> None:
+    """Raise a ValueError that names the first partition that differs from most, and its column."""
+
+    def shape(part: TableSummary) -> tuple[Any, ...]:
+        return tuple((column.name, column.kind, column.unit) for column in part.columns)
+
+    full = [part for part in parts if part.n_rows] or list(parts)
+    usual = Counter(map(shape, full)).most_common(1)[0][0]
+    pattern = next(part for part in full if shape(part) == usual)
+    for part in parts:
+        merge_summaries([pattern, part])
+
+
+def _encode(
+    run: Run, schema: Schema, binning: Binning, settings: FitSettings
+) -> tuple[list[Future], list[Any]]:
+    """Let the workers keep the table as codes."""
+    as_numbers = settings.trees.criterion != "distribution"
+    limits = {
+        m: column_limits(column)
+        for m, column in enumerate(schema.used)
+        if as_numbers and column.role == "numeric"
+    }
+    pieces = run.read("encoding", encode_part, run.share(schema), run.share(binning), limits)
+    counts = [
+        run.submit(count_all_codes, [pieces[p] for p in group], binning.n_codes)
+        for group in run.groups(pieces)
+    ]
+    code_counts = run.result(run.reduce(add_lists, counts))
+    return pieces, make_targets(settings.trees, schema.used, code_counts)
+
+
+def _let_contexts_speak(
+    run: Run,
+    model: Model,
+    pieces: Sequence[Future],
+    binning: Binning,
+    trees: list[NodeArrays],
+    settings: FitSettings,
+) -> tuple[Model, list[Future], int]:
+    """Find the anomalous contexts; return the evidence by the finished model, on the workers."""
+    shared = run.share(model)
+    base = run.read("judging", judge_part, shared)
+    walk = Walk(binning.is_nominal, trees, model.forest.root)
+    rows = RowsOnCluster(run, shared, pieces, base, walk, settings.judging.gamma_delta)
+    log_lambda, n_iter = converge(
+        rows, model.forest.feature < 0, settings.judging.gamma_lambda, settings.centred,
+        settings.n_iter, settings.tol, partial(run.tell, "iterating"),
+    )  # fmt: skip
+    model = replace(model, log_lambda=log_lambda)
+    if (log_lambda > -np.inf).any():
+        base = run.read("judging, finally", judge_part, run.share(model))
+    return model, base, n_iter
+
+
+def _members(
+    run: Run,
+    model: Model,
+    pieces: Sequence[Future],
+    binning: Binning,
+    trees: list[NodeArrays],
+    n_rows: list[int],
+) -> dict[int, NDArray[np.int64]]:
+    """Return the training rows of the anomalous contexts, numbered over all partitions."""
+    nodes = remembered_contexts(model).tolist()
+    if not nodes:
+        return {}
+    walk = run.share(Walk(binning.is_nominal, trees, model.forest.root))
+    first = np.cumsum([0, *n_rows[:-1]]).tolist()
+    tree_of = {node: model.forest.tree_of(node) for node in nodes}
+    parts = [
+        run.submit(first_members, piece, walk, tree_of, start)
+        for piece, start in zip(pieces, first, strict=True)
+    ]
+    members: dict[int, NDArray[np.int64]] = run.result(run.reduce(merge_members, parts))
+    return members
+
+
+def first_members(
+    piece: Piece, walk: Walk, tree_of: dict[int, int], start: int
+) -> dict[int, NDArray[np.int64]]:
+    """Return the first rows of a partition in some contexts."""
+    leaves = walk.leaves(piece.codes)
+    return {
+        node: start + np.flatnonzero(leaves[tree] == node)[:MAX_MEMBERS]
+        for node, tree in tree_of.items()
+    }
+
+
+def merge_members(parts: list[dict[int, NDArray[np.int64]]]) -> dict[int, NDArray[np.int64]]:
+    """Return the first rows of several partitions."""
+    return {node: np.concatenate([part[node] for part in parts])[:MAX_MEMBERS] for node in parts[0]}

@@ -1,0 +1,200 @@
+"""Running one fit on a Dask cluster: passes over the partitions, merging, and leaving nothing behind."""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+import dask
+from dask.delayed import Delayed
+from distributed import Client, Future, as_completed
+from distributed.comm import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from admercs.progress import Progress
+
+FAN_IN = 8
+"""Partial results that are merged at a time: few enough for a worker's memory."""
+
+
+class ClusterError(RuntimeError):
+    """The cluster could not do the work; nothing was fitted."""
+
+
+class PartitionError(RuntimeError):
+    """A partition could not be read or worked on; the message names it."""
+
+
+class Run:
+    """Passes over the partitions of a table on a cluster.
+
+    Everything that a pass leaves on the cluster is forgotten at the end, however that comes about.
+    All tasks are pure functions of their arguments and no data is placed on workers by hand, so that what
+    a lost worker held can always be computed again.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster.
+    parts : list of Delayed
+        The partitions, unread.
+    progress : callable, optional
+        Told ``(phase, done, total)``.
+    """
+
+    def __init__(
+        self, client: Client, parts: Sequence[Delayed], progress: Progress | None = None
+    ) -> None:
+        self.client = client
+        self._parts = list(parts)
+        self._progress = progress
+        self._futures: weakref.WeakValueDictionary[str, Future] = weakref.WeakValueDictionary()
+
+    @property
+    def n_parts(self) -> int:
+        """Number of partitions."""
+        return len(self._parts)
+
+    @property
+    def n_threads(self) -> int:
+        """Number of tasks that the cluster can run at the same time."""
+        return max(1, sum(self.client.nthreads().values()))
+
+    def read(
+        self,
+        phase: str,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Sequence[Sequence[Any]] = (),
+    ) -> list[Future]:
+        """Read the raw table once: call ``function(partition, *each[p], *args)`` per partition.
+
+        Returns when all partitions are done; the results stay on the workers.
+        """
+        token = uuid.uuid4().hex
+        task = dask.delayed(function, pure=False)
+        tasks = [
+            task(part, *(column[p] for column in each), *args,
+                 dask_key_name=f"admercs-{function.__name__.strip('_')}-{token}-{p}")
+            for p, part in enumerate(self._parts)
+        ]  # fmt: skip
+        futures: list[Future] = self.client.compute(tasks)
+        self._remember(futures)
+        self.wait(phase, futures)
+        return futures
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future:
+        """Run a function on a worker; futures among the arguments arrive as their values."""
+        key = f"admercs-{function.__name__.strip('_')}-{uuid.uuid4().hex}"
+        future: Future = self.client.submit(function, *args, key=key)
+        self._remember([future])
+        return future
+
+    def share(self, value: Any) -> Future:
+        """Give workers a value once instead of with every task."""
+        return self.submit(_itself, value)
+
+    def reduce(self, function: Callable[..., Any], futures: Sequence[Future], *args: Any) -> Future:
+        """Merge partial results in a tree of ``function(list, *args)``."""
+        merged = list(futures)
+        while len(merged) > 1:
+            merged = [
+                self.submit(function, merged[i : i + FAN_IN], *args)
+                for i in range(0, len(merged), FAN_IN)
+            ]
+        return merged[0] if len(futures) > 1 else self.submit(function, list(futures), *args)
+
+    def result(self, future: Any) -> Any:
+        """Bring a small result, or a list of them, to the client."""
+        many = isinstance(future, list)
+        futures = future if many else [future]
+        self.wait("", futures)
+        results = self.client.gather(futures)
+        return results if many else results[0]
+
+    def wait(self, phase: str, futures: Sequence[Future]) -> None:
+        """Wait until all are done; say how far it is, and raise the first error."""
+        for done, future in enumerate(as_completed(futures), start=1):
+            if future.status != "finished":
+                _blame(future, futures)
+            if phase:
+                self.tell(phase, done, len(futures))
+
+    def tell(self, phase: str, done: int, total: int) -> None:
+        """Report progress."""
+        if self._progress is not None:
+            self._progress(phase, done, total)
+
+    def groups(self, futures: Sequence[Future]) -> list[list[int]]:
+        """Group results by where they lie, a group for each thread, so that nothing needs to travel."""
+        where = self.client.who_has(futures)
+        threads = self.client.nthreads()
+        at: dict[str, list[int]] = defaultdict(list)
+        for p, future in enumerate(futures):
+            at[min(where.get(future.key) or ("",))].append(p)
+        groups = []
+        for worker, numbers in at.items():
+            n = threads.get(worker, 1)
+            groups += [numbers[k::n] for k in range(n) if numbers[k::n]]
+        return groups
+
+    def _remember(self, futures: Sequence[Future]) -> None:
+        for future in futures:
+            self._futures[future.key] = future
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        left = list(self._futures.values())
+        connected = self.client.status == "running"
+        if left and connected:
+            self.client.cancel(left, force=True)
+        if isinstance(error, (CommClosedError, CancelledError, TimeoutError)) or (
+            error is not None and not connected and isinstance(error, Exception)
+        ):
+            raise _lost(error) from error
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _lost(error: BaseException) -> ClusterError:
+    return ClusterError(
+        f"The connection to the Dask scheduler was lost, or its tasks were cancelled ({error!r}). "
+        "Nothing was fitted: fit again when the cluster is there."
+    )
+
+
+def _blame(future: Future, futures: Sequence[Future]) -> NoReturn:
+    """Raise the error of a task in words that say what to do."""
+    error = future.exception() if future.status == "error" else None
+    if error is None:
+        raise _lost(CancelledError(future.status))
+    if isinstance(error, KilledWorker):
+        raise ClusterError(
+            f"Workers died again and again while working on the same task ({error}). The usual cause "
+            "is memory: cut the table into smaller partitions, or give the workers more."
+        ) from error
+    if isinstance(error, ClusterError | PartitionError):
+        raise error
+    if not future.key.rpartition("-")[2].isdigit():
+        raise error
+    number = [other.key for other in futures].index(future.key)
+    if isinstance(error, ValueError | TypeError):
+        # What the table's own checks say is meant for the user; only the place is missing.
+        if f"artition {number}" in str(error):
+            raise error
+        raise type(error)(f"Partition {number}: {error}") from error
+    raise PartitionError(f"Partition {number} failed: {type(error).__name__}: {error}") from error
