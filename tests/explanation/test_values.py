@@ -49,9 +49,11 @@ def test_digits_that_matter(x: float, step: float, text: str) -> None:
 
 
 def test_own_values_are_said_as_recorded_unless_they_have_needless_digits() -> None:
-    assert voice(step=1.0).say_exactly(7.8542) == "7.85"
+    assert voice(step=1.0).say_exactly(7.85) == "7.85"
+    assert voice(step=1.0).say_exactly(7.8542) == "7.9"
+    assert voice(step=1.0).say_exactly(7.8542, apart=0.01) == "7.85"
     assert voice(step=1.0).say_exactly(310.0) == "310"
-    assert voice(step=1e-3).say_exactly(146.34146341463415) == "146.34146"
+    assert voice(step=1e-3).say_exactly(146.34146341463415) == "146.3415"
 
 
 def test_integers_stay_integers() -> None:

@@ -129,10 +129,11 @@ def is_typical(typical: Typical, value: Any) -> bool:
 
 
 def check_oddity(reason: Reason) -> None:
-    """A value with little likelihood is not among the typical ones."""
+    """A value is said to be against the pattern only if it is not among the typical ones."""
     assert reason.typical is not None
-    if reason.typical.kind in {"values", "intervals"} and reason.likelihood < 0.9:
-        assert reason.value is None or not is_typical(reason.typical, reason.value)
+    if reason.typical.kind in {"values", "intervals"} and reason.value is not None:
+        typical = is_typical(reason.typical, reason.value)
+        assert typical == ("one of the rarer values" in reason.text), reason.text
 
 
 def check_text(text: str) -> None:

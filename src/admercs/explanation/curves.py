@@ -21,10 +21,11 @@ def log_density(
         points.append(
             likelihoods.segment_start[segment] + likelihoods.step[slot] * np.arange(stop - start)
         )
-        heights.append(to_log_density(likelihoods, slot, likelihoods.table[start:stop]))
+        table = likelihoods.table[start:stop].astype(np.float64)
+        heights.append(to_log_density(likelihoods, slot, table))
     if not points:
         return np.empty(0), np.empty(0)
-    return np.concatenate(points), np.concatenate(heights).astype(np.float64)
+    return np.concatenate(points), np.concatenate(heights)
 
 
 def density(likelihoods: Likelihoods, slot: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

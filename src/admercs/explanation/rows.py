@@ -139,7 +139,8 @@ class _Teller:
             log_omega = self.judgement.log_omega_root if whole else self.judgement.log_omega
             likelihood = math.exp(log_omega[view.attribute, row])
             clause = voice.own(view.attribute, view.node, own, typical, raw)
-            text = pattern_sentence(who, typical, clause)
+            odd = not voice.is_typical(view.attribute, view.node, own, typical)
+            text = pattern_sentence(who, typical, clause, odd=odd)
         also = tuple(self.reason(other, row, evidence) for other in _flat(view))
         return Reason(
             kind="context" if view.kind == "context" else "pattern",

@@ -46,8 +46,10 @@ def subject(noun: Noun, conditions: Sequence[Condition], n: int) -> str:
     return f"{noun.plural[:1].upper()}{noun.plural[1:]} with {listed} (n = {n:,})"
 
 
-def pattern_sentence(who: str, typical: Typical, own: str = "") -> str:
-    """State a pattern and, if given, how a row breaks it."""
+def pattern_sentence(who: str, typical: Typical, own: str = "", *, odd: bool = True) -> str:
+    """State a pattern and, if given, how a row breaks it (or, if not ``odd``, strains it)."""
+    if own and not odd:
+        return f"{who} typically have {typical.text}; {own}, one of the rarer values."
     return f"{who} typically have {typical.text}{f', but {own}' if own else ''}."
 
 

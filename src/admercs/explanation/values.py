@@ -195,14 +195,20 @@ class ColumnVoice:
             return f"{value:,}" if abs(value) >= 10_000 else str(value)
         return value.isoformat() if isinstance(value, dt.date) else self.category(value)
 
-    def say_exactly(self, x: float) -> str:
-        """Say a numeric working value as it was recorded, unless that has needless digits."""
+    def say_exactly(self, x: float, apart: float = math.inf) -> str:
+        """Say a numeric working value as it was recorded, unless that has needless digits.
+
+        ``apart`` is how far it is from what it is compared with; that must remain visible.
+        """
         value = self.native(x)
         if not isinstance(value, float):
             return self.say(x)
         exact = Decimal(f"{value:.12g}")
-        wanted = max(0, -int(exact.as_tuple().exponent))
-        return number(float(exact), min(wanted, max(0, decimals_for(self.step) + 2)))
+        recorded = max(0, -int(exact.as_tuple().exponent))
+        enough = decimals_for(self.step)
+        if recorded <= enough + 2:
+            return number(float(exact), recorded)
+        return number(float(exact), max(0, enough + 1, decimals_for(apart)))
 
     def with_unit(self, text: str) -> str:
         """Add the unit to a number."""

@@ -34,7 +34,9 @@ class View:
     @property
     def total(self) -> float:
         """Its evidence and that of the views that say the same."""
-        return self.evidence + sum(view.total for view in self.also)
+        return (
+            self.evidence + sum([view.total for view in self.also]) if self.also else self.evidence
+        )
 
 
 def merged_views(

@@ -112,6 +112,15 @@ class Voice:
             self._regions[slot] = known
         return known
 
+    def is_typical(self, attribute: int, node: int, own: float, typical: Typical) -> bool:
+        """Tell whether a row's own value is among the typical ones, if only just."""
+        if math.isnan(own) or typical.kind not in {"values", "intervals"}:
+            return False
+        if typical.kind == "values":
+            value = self.column(attribute).native(own)
+            return value is not None and any(value == known for known, _ in typical.shares)
+        return any(low <= own <= high for low, high in self.region(attribute, self.slot(node)))
+
     def own(self, attribute: int, node: int, own: float, typical: Typical, raw: str) -> str:
         """Say what a row has instead of what is typical in a node."""
         column = self.column(attribute)
@@ -122,7 +131,7 @@ class Voice:
             rare = "is rare or was" if column.column.n_grouped else "was"
             note = f", which {rare} never seen in the training table"
             return own_clause(self.noun, column.name, raw or "a value", named=bool(raw), note=note)
-        value = self.value_text(attribute, own, raw)
+        value = self.value_text(attribute, own, raw, self._apart(attribute, node, own))
         if self.model.likelihoods.kind[attribute] == CONTINUOUS or typical.kind == "missing":
             return own_clause(self.noun, column.name, value, named=typical.kind == "missing")
         slot = self.slot(node)
@@ -131,7 +140,7 @@ class Voice:
         note = f" ({count or 'none'} of {total:,})"
         return own_clause(self.noun, column.name, value, named=True, note=note)
 
-    def value_text(self, attribute: int, own: float, raw: str = "") -> str:
+    def value_text(self, attribute: int, own: float, raw: str = "", apart: float = math.inf) -> str:
         """Say a row's own value, with its unit."""
         column = self.column(attribute)
         if math.isnan(own):
@@ -139,7 +148,14 @@ class Voice:
         if column.column.role == "nominal":
             value = column.native(own)
             return (raw or "unseen value") if value is None else column.category(value)
-        return column.with_unit(column.say_exactly(own))
+        return column.with_unit(column.say_exactly(own, apart))
+
+    def _apart(self, attribute: int, node: int, own: float) -> float:
+        """Return how far a value is from the typical region of a node."""
+        region = self.region(attribute, self.slot(node))
+        gaps = [max(low - own, own - high) for low, high in region]
+        nearest = min(gaps, default=math.inf)
+        return nearest if nearest > 0 else math.inf
 
     def _worded(self, node: int, values: np.ndarray | None) -> tuple[Condition, ...]:
         made = (
