@@ -266,6 +266,27 @@ def test_a_failed_run_leaves_no_file(run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv"]
 
 
+@pytest.mark.parametrize("how", ["duckdb", "python"])
+def test_interrupting_the_reader(run, people_csv, monkeypatch, how):
+    def interrupted(*_):
+        raise RuntimeError("Query interrupted") if how == "duckdb" else KeyboardInterrupt
+
+    monkeypatch.setattr("admercs.cli.tables._types", interrupted)
+    status, _, err = run("detect", people_csv)
+    assert status == 130
+    assert "interrupted" in err
+
+
+def test_a_bug_is_not_blamed_on_the_table(run, people_csv, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("broken")
+
+    monkeypatch.setattr("admercs.estimator.fit_model", broken)
+    status, _, err = run("detect", people_csv)
+    assert status == 1
+    assert "something went wrong that should not have: ValueError: broken" in err
+
+
 def test_a_bug_is_no_traceback_unless_asked_for(run, people_csv, monkeypatch):
     def broken(*_):
         raise RuntimeError("broken")

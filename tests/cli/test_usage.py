@@ -21,7 +21,7 @@ def test_version_and_module():
     assert done.stdout.strip() == f"admercs {__version__}"
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "reproduce"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_has_an_example(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -213,13 +214,16 @@ def _reproduce(commands: Any, argv: Sequence[str]) -> None:
         commands,
         "reproduce",
         "repeat the experiments of the paper",
-        "  admercs reproduce --help\n",
+        "  admercs reproduce --quick\n  admercs reproduce --benchmark HiCS --data data --out results\n",
     )
+    examples = parser.epilog
     # The experiments bring their own options along; nobody else should wait for their import.
     if argv and argv[0] == "reproduce":
         from admercs.experiments.command import add_arguments
 
         add_arguments(parser)
+        if parser.epilog != examples:
+            parser.epilog = f"{textwrap.fill(parser.epilog, 96)}\n\n{examples}"
     parser.add_argument("--debug", action="store_true", help="show a traceback when it fails")
 
 

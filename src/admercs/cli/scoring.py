@@ -57,12 +57,23 @@ def blamed(name: str) -> Iterator[None]:
             warnings.simplefilter("ignore", UserWarning)
             yield
     except (ValueError, TypeError) as error:
+        if not _about_the_table(error):
+            raise
         raise UserError(f"{name}: {error}") from error
     except MemoryError as error:
         raise UserError(
             f"{name} does not fit into memory. Fit to fewer rows (--fit-rows), or leave columns "
             "out (--ignore)."
         ) from error
+
+
+def _about_the_table(error: Exception) -> bool:
+    """Tell a complaint about the table from a mistake of ours, by who raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raiser = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    return raiser.startswith(("admercs.table.", "admercs.estimator", "sklearn."))
 
 
 def without(table: pa.Table, names: Iterable[str]) -> pa.Table:

@@ -289,6 +289,11 @@ def explained(origin: Recognised, encoding: str) -> Iterator[None]:
         yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        # What Ctrl-C becomes while rows are fetched; DuckDB's other errors are no RuntimeErrors.
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise
     except duckdb.Error as error:
         if origin.delimiter:
             for path in origin.files:
