@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,11 +15,11 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from admercs.detector.fit import FitSettings, fit_model
+from admercs.detector.fit import FitSettings, Quantiles, fit_model
 from admercs.detector.judge import judge_cells, judge_evidence
 from admercs.detector.model import Model, Settings
 from admercs.detector.persist import ModelFileError, load_model, save_model
-from admercs.evidence.threshold import automatic_threshold
+from admercs.evidence.threshold import threshold_from
 from admercs.explanation import (
     Context,
     Explanations,
@@ -32,7 +33,6 @@ from admercs.progress import progress_printer
 from admercs.report import Report, judge_piece, make_report
 from admercs.table import (
     Column,
-    Frame,
     Prepared,
     learn_schema,
     prepare,
@@ -61,29 +61,33 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         `min_impurity_decrease` in the meaning of the paper's experiments.
     max_depth : int, default=10
         The most conditions a context can have. The paper's value; few paths get that long.
-    min_samples_leaf : float or int, default=0.02
-        The least rows of a context, as a fraction of the table (float) or as a number (int). Two per cent
-        leave enough rows for a density and still find small contexts.
+    min_samples_leaf : float or int, default=0.01
+        The least rows of a context, as a fraction of the table (float; never fewer than 5) or as
+        a number (int). Small contexts are found, and a split must earn its place anyway.
     min_impurity_decrease : float or "auto", default="auto"
         What a split must at least remove, as a fraction of the root's impurity. "auto": the gain in
         nats must pay for the split's parameters and for having chosen it among many, so that noise columns
         are not split at all, for any number of rows and columns; for variance 0.5% of the root's.
+    likelihood : {"area", "paper"}, default="area"
+        How likely a value is in its context. "area": the area of the context's distribution below the
+        density of the value; needs no threshold. Each value is judged by its leaf and by the whole table, and
+        the stronger view speaks. "paper": min(1, κ / τ(ρ)), the noisy-or with γ_δ, and the purest node on
+        the path.
     rho : float, default=0.9
-        The fraction of a context's rows whose values count as fully typical there.
+        The fraction of a context's rows whose values explanations call typical; with
+        ``likelihood="paper"`` also the fraction that is beyond suspicion.
     gamma_delta : float, default=0.9
-        How far a single view can condemn a row (γ_δ). Below 1 the evidence of one view is bounded, so
-        a row that is odd in several ways outranks one that is odd in one.
+        Only with ``likelihood="paper"``: how far a single view can condemn a row (γ_δ).
     gamma_lambda : float, default=0.5
         How far a single ordinary row acquits a context (γ_λ).
     n_iter : int, default=20
         The most rounds of scoring rows and contexts in turn; 1 switches anomalous contexts off.
     tol : float, default=1e-6
         The rounds end when no context's score changes by more.
-    feedback : {"centred", "paper"}, default="centred"
-        "centred" measures each row's guilt against the typical row, which keeps wide tables from
-        suspecting every context; "paper" does not.
-    marginal : bool, default=True
-        Also judge each value against the whole table, which catches plain global outliers.
+    feedback : {"relative", "centred", "paper"}, default="relative"
+        What a row's guilt is measured by. "paper": its evidence. "centred": what exceeds the typical row,
+        which keeps wide tables from suspecting every context. "relative": the same in units of the
+        ordinary spread of evidence, so that it does not matter how many columns speak and how loud.
     max_bins : int or "exact", default=254
         Bins per numeric column in which thresholds are searched; "exact" tries every distinct value.
     nominal : "auto" or list of str or int, default="auto"
@@ -145,13 +149,13 @@ class ADMERCS(OutlierMixin, BaseEstimator):
             Interval(RealNotInt, 0, 0.5, closed="right"),
         ],
         "min_impurity_decrease": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "likelihood": [StrOptions({"area", "paper"})],
         "rho": [Interval(Real, 0, 1, closed="neither")],
         "gamma_delta": [Interval(Real, 0, 1, closed="right")],
         "gamma_lambda": [Interval(Real, 0, 1, closed="right")],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "feedback": [StrOptions({"centred", "paper"})],
-        "marginal": ["boolean"],
+        "feedback": [StrOptions({"relative", "centred", "paper"})],
         "max_bins": [StrOptions({"exact"}), Interval(Integral, 2, 254, closed="both")],
         "nominal": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right"), dict],
@@ -165,15 +169,15 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         *,
         criterion: str = "distribution",
         max_depth: int = 10,
-        min_samples_leaf: float = 0.02,
+        min_samples_leaf: float = 0.01,
         min_impurity_decrease: float | str = "auto",
+        likelihood: Literal["area", "paper"] = "area",
         rho: float = 0.9,
         gamma_delta: float = 0.9,
         gamma_lambda: float = 0.5,
         n_iter: int = 20,
         tol: float = 1e-6,
-        feedback: str = "centred",
-        marginal: bool = True,
+        feedback: str = "relative",
         max_bins: int | Literal["exact"] = 254,
         nominal: Literal["auto"] | Sequence[str | int] = "auto",
         contamination: str | float | dict[str, float] = "auto",
@@ -185,13 +189,13 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.likelihood = likelihood
         self.rho = rho
         self.gamma_delta = gamma_delta
         self.gamma_lambda = gamma_lambda
         self.n_iter = n_iter
         self.tol = tol
         self.feedback = feedback
-        self.marginal = marginal
         self.max_bins = max_bins
         self.nominal = nominal
         self.contamination = contamination
@@ -237,6 +241,8 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         self : ADMERCS
         """
         self._validate_params()
+        if _is_dask(X):
+            return self._fit_on_cluster(X)
         frame = read_frame(X)
         schema = learn_schema(summarise(frame, self.nominal))
         table = prepare(frame, schema)
@@ -244,38 +250,52 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         self.model_ = fitted.model
         self.scores_ = -np.expm1(-fitted.evidence)
         self.n_iter_ = fitted.n_iter
-        self.offset_ = -self._threshold(fitted.evidence)
-        self._remember_features(frame)
+        self.offset_ = -self._threshold(partial(np.quantile, fitted.evidence))
+        self._remember_features(frame.names, frame.has_names)
+        return self
+
+    def _fit_on_cluster(self, X: Any) -> Self:
+        from admercs.distributed.fit import fit_on_cluster
+
+        fitted = fit_on_cluster(
+            X, self.nominal, self._fit_settings(), self._threshold, progress_printer(self.verbose)
+        )
+        self.model_ = fitted.model
+        self.n_iter_ = fitted.n_iter
+        self.offset_ = -fitted.threshold
+        self._remember_features(fitted.model.schema.names, fitted.has_names)
+        self.scores_ = self.anomaly_score(X)
         return self
 
     def _fit_settings(self) -> FitSettings:
-        judging = Settings(self.rho, self.gamma_delta, self.gamma_lambda, self.marginal)
+        judging = Settings(self.likelihood, self.rho, self.gamma_delta, self.gamma_lambda)
         trees = TreeSettings(
-            self.criterion, self.max_depth, self.min_samples_leaf, self.min_impurity_decrease
-        )
+            self.criterion, self.max_depth, self.min_samples_leaf, self.min_impurity_decrease,
+            purest_scores=self.likelihood == "paper",
+        )  # fmt: skip
         return FitSettings(
             trees=trees,
             judging=judging,
             n_iter=self.n_iter,
             tol=self.tol,
-            centred=self.feedback == "centred",
+            feedback=self.feedback,
             max_bins=self.max_bins,
             n_jobs=self._threads(),
         )
 
-    def _threshold(self, evidence: NDArray[np.float64]) -> float:
+    def _threshold(self, quantiles: Quantiles) -> float:
         """Return the evidence from which a row is flagged."""
         if self.contamination == "auto":
-            return automatic_threshold(evidence)
+            return threshold_from(quantiles)
         if isinstance(self.contamination, dict):
             return _stated_threshold(self.contamination)
         share: float = self.contamination  # type: ignore[assignment]
-        return float(np.quantile(evidence, 1 - share))
+        return float(quantiles(np.array([1 - share]))[0])
 
-    def _remember_features(self, frame: Frame) -> None:
-        self.n_features_in_ = len(frame.names)
-        if frame.has_names:
-            self.feature_names_in_ = np.asarray(frame.names, dtype=object)
+    def _remember_features(self, names: list[str], has_names: bool) -> None:
+        self.n_features_in_ = len(names)
+        if has_names:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
@@ -283,8 +303,14 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         return prepare(read_frame(X), self.model_.schema)
 
-    def _evidence(self, X: Any) -> NDArray[np.float64]:
-        return judge_evidence(self.model_, self._prepare(X), self._threads())
+    def _judge(self, X: Any, finish: Callable[[NDArray[np.float64]], Any], name: str) -> Any:
+        """Return what `finish` makes of the evidence; for a Dask table a lazy series."""
+        check_is_fitted(self)
+        if _is_dask(X):
+            from admercs.distributed.scoring import lazy_scores
+
+            return lazy_scores(self.model_, X, finish, name)
+        return finish(judge_evidence(self.model_, self._prepare(X), self._threads()))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return log(1 − δ) of each row: 0 is perfectly normal, lower is more anomalous.
@@ -298,21 +324,21 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         -------
         scores : ndarray of float64
         """
-        check_is_fitted(self)
-        return -self._evidence(X)
+        return self._judge(X, np.negative, "score")
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
         """Return the anomaly score δ of each row, between 0 and 1."""
-        check_is_fitted(self)
-        return -np.expm1(-self._evidence(X))
+        return self._judge(X, _delta, "anomaly_score")
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return `score_samples` minus `offset_`: negative for anomalies."""
-        return self.score_samples(X) - self.offset_
+        check_is_fitted(self)
+        return self._judge(X, partial(_decision, self.offset_), "decision")
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return +1 for normal rows and -1 for anomalies."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
+        check_is_fitted(self)
+        return self._judge(X, partial(_verdict, self.offset_), "prediction")
 
     def score_cells(self, X: Any) -> NDArray[np.float64]:
         """Return the evidence that each column's views contribute, rows x columns.
@@ -320,6 +346,10 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         The sum over a row is exactly ``-score_samples``. Columns that were set aside contribute nothing.
         """
         check_is_fitted(self)
+        if _is_dask(X):
+            from admercs.distributed.scoring import lazy_cells
+
+            return lazy_cells(self.model_, X)
         return judge_cells(self.model_, self._prepare(X), self._threads())
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -392,7 +422,12 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         if n < 0:
             raise ValueError(f"n must be a number of rows, 0 or more; it is {n!r}")
-        piece = judge_piece(self.model_, X, labels=_row_labels(X, None), n_jobs=self._threads())
+        labels = _row_labels(X, None)
+        if _is_dask(X):
+            from admercs.distributed.scoring import top_rows
+
+            X, labels = top_rows(self.model_, X, n)
+        piece = judge_piece(self.model_, X, labels=labels, n_jobs=self._threads())
         order = np.argsort(-piece.evidence, kind="stable")[:n]
         return piece.rows(order).explain(self.model_, top, noun)
 
@@ -478,6 +513,31 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _is_dask(X: Any) -> bool:
+    """Say whether a table is a Dask table, without importing Dask."""
+    if not type(X).__module__.startswith("dask."):
+        return False
+    if hasattr(X, "map_partitions") and hasattr(X, "columns"):
+        return True
+    raise TypeError(
+        f"X is a Dask {type(X).__name__}, but a Dask DataFrame is needed: "
+        "turn a collection of Dask into one with dask.dataframe.from_dask_array or to_dataframe()."
+    )
+
+
+# Plain functions, so that workers can be sent them.
+def _delta(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    return -np.expm1(-evidence)
+
+
+def _decision(offset: float, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    return -evidence - offset
+
+
+def _verdict(offset: float, evidence: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.where(_decision(offset, evidence) < 0, -1, 1)
 
 
 def _stated_threshold(contamination: dict[str, float]) -> float:

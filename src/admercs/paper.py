@@ -14,12 +14,14 @@ _SELECTED = {
     "Synth-I": (0.005, 0.001, 0.9, 0.5, 0.9),
 }
 
-# What was the same in all experiments: exact trees, no views of single columns.
+# What was the same in all experiments: exact trees and the paper's likelihoods. Feedback is
+# centred, which changes nothing but keeps wide tables from running away.
 PAPER_SETTINGS: dict[str, Any] = {
     "criterion": "paper",
     "max_depth": 10,
     "max_bins": "exact",
-    "marginal": False,
+    "likelihood": "paper",
+    "feedback": "centred",
 }
 
 PAPER_PARAMETERS: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admercs.evidence.feedback import iterate
-from admercs.evidence.noisy_or import log_complement, view_evidence
+from admercs.evidence.noisy_or import Weighing, log_complement, odds_evidence, view_evidence
 from admercs.evidence.threshold import automatic_threshold
 
 
@@ -37,7 +37,8 @@ def paper_updates(
         guilt = delta
         if centred:
             e = -np.log(1 - delta)
-            guilt = 1 - np.exp(-np.maximum(0, e - np.median(e)))
+            middle = np.quantile(e, 0.5, method="inverted_cdf")
+            guilt = 1 - np.exp(-np.maximum(0, e - middle))
         for j in range(n_nodes):
             inside = np.any(leaves == j, axis=0)
             lam[j] = np.prod(1 - gl * (1 - guilt[inside])) if inside.any() else 0.0
@@ -75,9 +76,9 @@ def test_iteration_follows_the_paper(
         leaves,
         trees,  # type: ignore[arg-type]
         lambda node, rows: log_omega[trees.tree_of(node), rows],
-        gamma_delta=gd,
+        weighing=Weighing(gd, 0.0),
         gamma_lambda=gl,
-        centred=centred,
+        feedback="centred" if centred else "paper",
         n_iter=n_iter,
         tol=0.0,
     )
@@ -88,7 +89,7 @@ def test_iteration_follows_the_paper(
 def test_a_small_context_of_odd_rows_is_found_and_condemns_its_ordinary_row() -> None:
     omega, leaves, trees = random_case(0)
     base = -np.log1p(0.9 * np.expm1(np.log(omega))).sum(axis=0)
-    run = {"gamma_delta": 0.9, "gamma_lambda": 0.5, "centred": True, "tol": 1e-9}
+    run = {"weighing": Weighing(0.9, 0.0), "gamma_lambda": 0.5, "feedback": "centred", "tol": 1e-9}
     result = iterate(
         base,
         leaves,
@@ -133,3 +134,11 @@ def test_a_few_anomalies_do_not_move_the_threshold() -> None:
     evidence = np.random.default_rng(0).exponential(size=10_000)
     spoiled = np.concatenate([evidence, np.full(200, 1e6)])
     assert automatic_threshold(spoiled) == pytest.approx(automatic_threshold(evidence), rel=0.15)
+
+
+@given(log_omega=st.floats(-30, 0), odds=st.floats(0.01, 1.0))
+def test_evidence_by_odds(log_omega: float, odds: float) -> None:
+    omega = np.exp(log_omega)
+    np.testing.assert_allclose(
+        odds_evidence(log_omega, odds), np.log(1 + odds * (1 / omega - 1)), rtol=1e-9, atol=1e-12
+    )

@@ -144,7 +144,7 @@ def test_leaves_hold_enough_rows() -> None:
 
 
 def test_a_purer_ancestor_scores_for_its_leaves() -> None:
-    forest, _, _ = grow(mixed(9), TreeSettings("variance", 10, 0.02, 0.0), nominal=[2, 3])
+    forest, _, _ = grow(mixed(9), TreeSettings("variance", 10, 0.02, 0.0, True), nominal=[2, 3])
     for m in range(4):
         for leaf in forest.leaves(m):
             path = forest.path(leaf)

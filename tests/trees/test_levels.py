@@ -53,6 +53,6 @@ def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> N
                 pieces.append(counts)
             tree = advance(tree, merge_counts(pieces), layout)
         trees.append(in_preorder(tree.nodes))
-    grown = join_trees(trees, binning.edges, binning.is_nominal)
+    grown = join_trees(trees, binning.edges, binning.is_nominal, settings.purest_scores)
     for name in whole._fields:
         np.testing.assert_array_equal(getattr(grown, name), getattr(whole, name), err_msg=name)

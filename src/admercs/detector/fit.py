@@ -88,7 +88,7 @@ def fit_model(
 
 def likelihoods_of(settings: FitSettings, target: TargetDistributions) -> Likelihoods:
     """Turn the densities of one target into likelihoods."""
-    return to_likelihoods(target, settings.judging.rho)
+    return to_likelihoods(target, settings.judging.rho, settings.judging.likelihood)
 
 
 def first_model(

@@ -32,9 +32,9 @@ class Judge:
         forest = model.forest
         self._log_not_lambda = log_complement(model.log_lambda)
         roots = np.repeat(forest.root[:-1], np.diff(forest.root))
-        # A leaf scored by its root sees the whole table already; so does every leaf when
-        # marginal views are switched off.
-        self._is_marginal = (forest.scorer == roots) | (not model.settings.marginal_views)
+        # A leaf scored by its root sees the whole table already. The paper has no further view.
+        self._look_at_root = model.settings.likelihood == "area"
+        self._is_marginal = (forest.scorer == roots) | (not self._look_at_root)
 
     @cached_property
     def _position(self) -> NDArray[np.int64]:
@@ -50,7 +50,7 @@ class Judge:
         log_omega, log_omega_root = np.empty(block.shape), np.zeros(block.shape)
         for m in range(len(block)):
             judge_column(likelihoods, m, forest.scorer[leaf[m]], block[m], log_omega[m])
-            if self.model.settings.marginal_views:
+            if self._look_at_root:
                 root = np.full(block.shape[1], forest.root[m], np.int32)
                 judge_column(likelihoods, m, root, block[m], log_omega_root[m])
         return leaf, log_omega, log_omega_root
@@ -61,7 +61,7 @@ class Judge:
         pattern, context, marginal = (np.empty(block.shape) for _ in range(3))
         weigh_views(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
-            self.model.settings.gamma_delta, pattern, context, marginal,
+            *self.model.settings.weighing, pattern, context, marginal,
         )  # fmt: skip
         return Judgement(leaf, log_omega, log_omega_root, pattern, context, marginal)
 
@@ -71,7 +71,7 @@ class Judge:
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
-            self.model.settings.gamma_delta, self._position, cells,
+            *self.model.settings.weighing, self._position, cells,
         )  # fmt: skip
         return cells
 

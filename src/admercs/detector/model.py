@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.likelihoods import Likelihoods
+from admercs.evidence.noisy_or import Weighing
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
+
+# The odds a : 1 of our form of evidence (see `evidence.noisy_or`). One tenth lets the noise of many ordinary
+# views pass and keeps single strong ones; docs/defaults.md shows how little it matters.
+PRIOR_ODDS = 0.1
 
 
 @dataclass(frozen=True)
 class Settings:
     """The parameters a fitted model needs to judge rows."""
 
+    likelihood: Literal["area", "paper"]
     rho: float
     gamma_delta: float
     gamma_lambda: float
-    marginal_views: bool
+
+    @property
+    def weighing(self) -> Weighing:
+        """How likelihoods become evidence."""
+        return Weighing(self.gamma_delta, PRIOR_ODDS if self.likelihood == "area" else 0.0)
 
 
 @dataclass(frozen=True)

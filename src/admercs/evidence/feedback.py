@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.evidence.noisy_or import log_complement, view_evidence
+from admercs.evidence.noisy_or import Weighing, add_blame, log_complement
 from admercs.trees.forest import Forest
 
 # Below this log λ the factor 1 − λ is 1 in double precision: the context changes no score.
@@ -44,35 +44,52 @@ def add_terms(leaves, rows, terms, sums):  # type: ignore[no-untyped-def]
             sums[leaves[m, rows[k]]] += terms[k]
 
 
-@kernel
-def extra_evidence(log_omega, log_not_lambda, gamma, rows, evidence):  # type: ignore[no-untyped-def]
-    """Add to the rows of one leaf what its λ adds to their view of it."""
-    for k in range(len(rows)):
-        before = view_evidence(log_omega[k], gamma)
-        evidence[rows[k]] += view_evidence(log_not_lambda + log_omega[k], gamma) - before
+class Yardstick(NamedTuple):
+    """What a row's guilt is measured by."""
+
+    typical: float  # the evidence of a row that is not guilty at all
+    unit: float  # the evidence beyond it that counts as one
+
+
+def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardstick | None:
+    """Return the yardstick, or None when no row stands out at all.
+
+    ``"paper"``: evidence as it is. ``"centred"``: what exceeds the typical (median) row, since with many
+    attributes even ordinary rows gather some. ``"relative"``: the same, in units of half the distance from the
+    median to the 90% quantile, so that the number of attributes and how loud they are do not matter.
+
+    Examples
+    --------
+    >>> find_yardstick("relative", {0.5: 1.0, 0.9: 3.0}.__getitem__)
+    Yardstick(typical=1.0, unit=1.0)
+    """
+    if feedback == "paper":
+        return Yardstick(0.0, 1.0)
+    typical = quantile(0.5)
+    if feedback == "centred":
+        return Yardstick(typical, 1.0)
+    unit = (quantile(0.9) - typical) / 2
+    return Yardstick(typical, unit) if unit > 0 else None
 
 
 def innocence_terms(
-    evidence: NDArray[np.float64], gamma_lambda: float, typical: float
+    evidence: NDArray[np.float64], gamma_lambda: float, yardstick: Yardstick
 ) -> NDArray[np.int64]:
-    """Return each row's term log(1 − γ_λ (1 − δ)) of its contexts' log λ, in fixed point.
-
-    `typical` is taken off the evidence first: with many attributes even ordinary rows gather some.
-    """
-    innocence = np.exp(-np.maximum(0.0, evidence - typical))
+    """Return each row's term log(1 − γ_λ (1 − guilt)) of its contexts' log λ, in fixed point."""
+    guilt = np.maximum(0.0, evidence - yardstick.typical) / yardstick.unit
     with np.errstate(divide="ignore"):
-        terms = np.log1p(-gamma_lambda * innocence)
+        terms = np.log1p(-gamma_lambda * np.exp(-guilt))
     return np.rint(np.maximum(terms, SMALLEST) * UNIT).astype(np.int64)
 
 
 class Rows(Protocol):
     """The rows of a table as the iteration sees them: in memory as one piece, or as many pieces."""
 
-    def typical(self) -> float:
-        """Return the evidence of the typical row at present: the median."""
+    def quantile(self, level: float) -> float:
+        """Return the least evidence that at least this share of the rows does not exceed."""
         ...
 
-    def sums(self, gamma_lambda: float, typical: float) -> NDArray[np.int64]:
+    def sums(self, gamma_lambda: float, yardstick: Yardstick) -> NDArray[np.int64]:
         """Return per node the sum of the `innocence_terms` of its rows."""
         ...
 
@@ -87,10 +104,10 @@ def change_terms(
     terms: NDArray[np.int64],
     sums: NDArray[np.int64],
     gamma_lambda: float,
-    typical: float,
+    yardstick: Yardstick,
 ) -> NDArray[np.int64]:
     """Return the terms of a piece of the table; `sums` receives what changed since the last ones."""
-    new_terms = innocence_terms(evidence, gamma_lambda, typical)
+    new_terms = innocence_terms(evidence, gamma_lambda, yardstick)
     changed = np.flatnonzero(new_terms != terms)
     add_terms(leaves, changed, (new_terms - terms)[changed], sums)
     return new_terms
@@ -100,14 +117,14 @@ def raise_evidence(
     base: NDArray[np.float64],
     members: Members,
     log_lambda: NDArray[np.float64],
-    gamma_delta: float,
+    weighing: Weighing,
 ) -> NDArray[np.float64]:
     """Return the evidence of a piece's rows when its contexts are suspected that much."""
     evidence = base.copy()
     log_not_lambda = log_complement(log_lambda)
     for node in np.flatnonzero(log_lambda > -np.inf):
         rows, log_omega = members[int(node)]
-        extra_evidence(log_omega, log_not_lambda[node], gamma_delta, rows, evidence)
+        add_blame(log_omega, log_not_lambda[node], *weighing, rows, evidence)
     return evidence
 
 
@@ -120,26 +137,26 @@ class RowsInMemory:
         leaves: NDArray[np.int32],
         forest: Forest,
         leaf_likelihood: LeafLikelihood,
-        gamma_delta: float,
+        weighing: Weighing,
     ) -> None:
         self.evidence = base
         self._base = base
         self._leaves = leaves
         self._forest = forest
         self._leaf_likelihood = leaf_likelihood
-        self._gamma_delta = gamma_delta
+        self._weighing = weighing
         self._terms = np.zeros(len(base), np.int64)
         self._sums = np.zeros(len(forest.feature), np.int64)
         self._members: Members = {}
 
-    def typical(self) -> float:
-        """Return the median of the evidence."""
-        return float(np.median(self.evidence))
+    def quantile(self, level: float) -> float:
+        """Return the least evidence that at least this share of the rows does not exceed."""
+        return float(np.quantile(self.evidence, level, method="inverted_cdf"))
 
-    def sums(self, gamma_lambda: float, typical: float) -> NDArray[np.int64]:
+    def sums(self, gamma_lambda: float, yardstick: Yardstick) -> NDArray[np.int64]:
         """Return per node the sum of its rows' terms."""
         self._terms = change_terms(
-            self._leaves, self.evidence, self._terms, self._sums, gamma_lambda, typical
+            self._leaves, self.evidence, self._terms, self._sums, gamma_lambda, yardstick
         )
         return self._sums
 
@@ -149,7 +166,7 @@ class RowsInMemory:
             if node not in self._members:
                 rows = np.flatnonzero(self._leaves[self._forest.tree_of(node)] == node)
                 self._members[node] = rows, self._leaf_likelihood(node, rows)
-        self.evidence = raise_evidence(self._base, self._members, log_lambda, self._gamma_delta)
+        self.evidence = raise_evidence(self._base, self._members, log_lambda, self._weighing)
 
 
 def iterate(
@@ -158,9 +175,9 @@ def iterate(
     forest: Forest,
     leaf_likelihood: LeafLikelihood,
     *,
-    gamma_delta: float,
+    weighing: Weighing,
     gamma_lambda: float,
-    centred: bool,
+    feedback: str,
     n_iter: int,
     tol: float,
     progress: Callable[[int, int], None] | None = None,
@@ -177,18 +194,20 @@ def iterate(
         The trees.
     leaf_likelihood : callable
         ``leaf_likelihood(node, rows)`` returns log ω of these rows, all in leaf `node`.
-    gamma_delta, gamma_lambda : float
-        The noisy-or parameters.
-    centred : bool
-        Measure each row's guilt against the typical (median) row.
+    weighing : Weighing
+        How likelihoods become evidence.
+    gamma_lambda : float
+        How far a single ordinary row acquits a context.
+    feedback : {"relative", "centred", "paper"}
+        What a row's guilt is measured by, see `find_yardstick`.
     n_iter : int
         Rounds of scoring the rows; with 1 no context is ever suspected.
     tol : float
         Stop when no λ changes by more.
     """
-    rows = RowsInMemory(base, leaves, forest, leaf_likelihood, gamma_delta)
+    rows = RowsInMemory(base, leaves, forest, leaf_likelihood, weighing)
     log_lambda, rounds = converge(
-        rows, forest.feature < 0, gamma_lambda, centred, n_iter, tol, progress
+        rows, forest.feature < 0, gamma_lambda, feedback, n_iter, tol, progress
     )
     return Feedback(log_lambda, rows.evidence, rounds)
 
@@ -197,7 +216,7 @@ def converge(
     rows: Rows,
     is_leaf: NDArray[np.bool_],
     gamma_lambda: float,
-    centred: bool,
+    feedback: str,
     n_iter: int,
     tol: float,
     progress: Callable[[int, int], None] | None = None,
@@ -206,7 +225,10 @@ def converge(
     log_lambda = np.full(len(is_leaf), -np.inf)
     rounds = 1
     while rounds < n_iter:
-        sums = rows.sums(gamma_lambda, rows.typical() if centred else 0.0)
+        yardstick = find_yardstick(feedback, rows.quantile)
+        if yardstick is None:
+            break
+        sums = rows.sums(gamma_lambda, yardstick)
         new_lambda = np.where(is_leaf, sums / UNIT, -np.inf)
         new_lambda[new_lambda < NEGLIGIBLE] = -np.inf
         moved = np.max(np.abs(np.exp(new_lambda) - np.exp(log_lambda)), initial=0.0)

@@ -1,15 +1,39 @@
 """The noisy-or in log space: from likelihoods to evidence.
 
-With v = λ + (1 − λ)(1 − ω) a view contributes −log(1 − γ v) to the evidence e = −log(1 − δ) of a row. Since
-log(1 − v) = log(1 − λ) + log ω, nothing is ever rounded to 1 and contributions simply add up.
+Evidence e = −log(1 − δ) adds up over independent views, so nothing is ever rounded to 1.
+
+The paper's form: with v = λ + (1 − λ)(1 − ω) a view contributes −log(1 − γ v), and
+log(1 − v) = log(1 − λ) + log ω.
+
+Our form: before looking, the odds that a value is wrong are taken as a : 1; a wrong value can be anything, a right one
+is as likely as ω says. The view contributes −log of the chance, after looking, that it is right: log(1 + a (1/ω − 1)).
+Small oddities, which everybody has, hardly count, and large ones have no bound. A value is judged by its leaf and by
+the whole table, and the stronger of the two speaks. An anomalous context adds −log(1 − λ), at most 1.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
+
+# The most that a context alone can add: association must not drown what a row itself shows.
+MAX_BLAME = 1.0
+
+
+class Weighing(NamedTuple):
+    """How likelihoods become evidence."""
+
+    gamma: float  # the paper's γ_δ; not used with odds
+    odds: float  # our prior odds; 0 for the paper's form
+
+    @property
+    def needs_likelihood(self) -> bool:
+        """Whether what a context adds to a row depends on how likely the row's value is there."""
+        return self.odds == 0.0
 
 
 @kernel
@@ -27,8 +51,42 @@ def view_evidence(log_not_v, gamma):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def odds_evidence(log_omega, odds):  # type: ignore[no-untyped-def]
+    """Return log(1 + a (1/ω − 1)) from log ω."""
+    if log_omega == 0.0:
+        return 0.0
+    return np.log1p(odds * np.expm1(-log_omega))
+
+
+@kernel
+def weigh_value(log_omega, log_omega_root, log_not_lambda, is_marginal, gamma, odds):  # type: ignore[no-untyped-def]
+    """Return the evidence of one value: from its pattern, its context and the whole table."""
+    if odds > 0.0:
+        context = min(MAX_BLAME, -log_not_lambda)
+        pattern = odds_evidence(log_omega, odds)
+        if is_marginal:
+            return pattern, context, 0.0
+        marginal = odds_evidence(log_omega_root, odds)
+        if marginal > pattern:
+            return 0.0, context, marginal
+        return pattern, context, 0.0
+    context = view_evidence(log_not_lambda, gamma)
+    both = view_evidence(log_not_lambda + log_omega, gamma)
+    return both - context, context, 0.0
+
+
+@kernel
 def weigh_views(  # type: ignore[no-untyped-def]
-    leaf, log_omega, log_omega_root, log_not_lambda, is_marginal, gamma, pattern, context, marginal
+    leaf,
+    log_omega,
+    log_omega_root,
+    log_not_lambda,
+    is_marginal,
+    gamma,
+    odds,
+    pattern,
+    context,
+    marginal,
 ):
     """Turn the likelihoods of a block into evidence, split by where it comes from.
 
@@ -39,29 +97,29 @@ def weigh_views(  # type: ignore[no-untyped-def]
     log_not_lambda : array, one per node
         log(1 − λ) of each leaf.
     is_marginal : array of bool, one per node
-        Leaves that are judged by the whole table anyway: the marginal view would count twice.
-    gamma : float
-        γ_δ.
+        Leaves that are judged by the whole table anyway.
+    gamma, odds : float
+        See `Weighing`.
     pattern, context, marginal : arrays, columns x rows
-        Receive the evidence from a broken pattern, an anomalous context and the marginal view.
+        Receive the evidence from a broken pattern, an anomalous context and the whole table.
     """
     n_columns, n_rows = leaf.shape
     for m in range(n_columns):
         for i in range(n_rows):
             node = leaf[m, i]
-            blame = view_evidence(log_not_lambda[node], gamma)
-            both = view_evidence(log_not_lambda[node] + log_omega[m, i], gamma)
-            context[m, i] = blame
-            pattern[m, i] = both - blame
-            if is_marginal[node]:
-                marginal[m, i] = 0.0
-            else:
-                marginal[m, i] = view_evidence(log_omega_root[m, i], gamma)
+            pattern[m, i], context[m, i], marginal[m, i] = weigh_value(
+                log_omega[m, i],
+                log_omega_root[m, i],
+                log_not_lambda[node],
+                is_marginal[node],
+                gamma,
+                odds,
+            )
 
 
 @kernel
 def weigh_cells(  # type: ignore[no-untyped-def]
-    leaf, log_omega, log_omega_root, log_not_lambda, is_marginal, gamma, position, cells
+    leaf, log_omega, log_omega_root, log_not_lambda, is_marginal, gamma, odds, position, cells
 ):
     """Write the evidence of each attribute for each row of a block: rows x columns of the table.
 
@@ -71,10 +129,26 @@ def weigh_cells(  # type: ignore[no-untyped-def]
     for m in range(n_columns):
         for i in range(n_rows):
             node = leaf[m, i]
-            evidence = view_evidence(log_not_lambda[node] + log_omega[m, i], gamma)
-            if not is_marginal[node]:
-                evidence += view_evidence(log_omega_root[m, i], gamma)
-            cells[i, position[m]] = evidence
+            pattern, context, marginal = weigh_value(
+                log_omega[m, i],
+                log_omega_root[m, i],
+                log_not_lambda[node],
+                is_marginal[node],
+                gamma,
+                odds,
+            )
+            cells[i, position[m]] = pattern + context + marginal
+
+
+@kernel
+def add_blame(log_omega, log_not_lambda, gamma, odds, rows, evidence):  # type: ignore[no-untyped-def]
+    """Add to the rows of one leaf what its λ adds to their view of it."""
+    for k in range(len(rows)):
+        if odds > 0.0:
+            evidence[rows[k]] += min(MAX_BLAME, -log_not_lambda)
+        else:
+            before = view_evidence(log_omega[k], gamma)
+            evidence[rows[k]] += view_evidence(log_not_lambda + log_omega[k], gamma) - before
 
 
 def log_complement(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -89,4 +163,4 @@ def log_complement(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
     # Near p = 1 the difference is in expm1, near p = 0 in log1p.
     with np.errstate(divide="ignore"):
         near_one = np.log(-np.expm1(log_p))
-    return np.where(log_p > -0.5, near_one, np.log1p(-np.exp(log_p)))
+        return np.where(log_p > -0.5, near_one, np.log1p(-np.exp(log_p)))

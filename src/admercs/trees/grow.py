@@ -100,13 +100,16 @@ def decide(
         return LEAF
     if impurity(totals, rules.criterion, XLOGX) <= 1e-12:
         return LEAF
-    feature, code, missing_left, pure, candidates = best_split(
+    feature, code, missing_left, pure = best_split(
         hist, totals, offsets, is_nominal, skip, rules.criterion, rules.min_leaf, XLOGX,
         rules.ordered, rules.missing_class, bits,
     )  # fmt: skip
     if feature < 0:
         return LEAF
     decrease = pure - node_purity(totals, rules.criterion, XLOGX)
+    # Thresholds between the codes of all other columns; code 0 is missing.
+    others = offsets[-1] - (offsets[skip + 1] - offsets[skip])
+    candidates = int(others) - 2 * (len(is_nominal) - 1)
     enough = earns_split(
         decrease, rules.n_rows, root_impurity, rules.rule, rules.amount, rules.n_classes,
         candidates, rules.nominal,

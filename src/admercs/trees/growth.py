@@ -27,6 +27,8 @@ from admercs.trees.targets import fixed_point, map_classes
 # The information criterion's price of a split, as a share of ½(K−1)·ln N + ln(candidates): half of
 # the classical price keeps noise attributes unsplit and still finds weak patterns.
 INFORMATION_PRICE = 0.5
+# A context of fewer rows knows nothing about what is normal.
+MIN_ROWS = 5
 # Without a stated minimum, variance splits must remove this share of the root's variance.
 VARIANCE_SHARE = 0.005
 
@@ -40,6 +42,8 @@ class TreeSettings(NamedTuple):
     max_depth: int
     min_samples_leaf: float | int
     min_impurity_decrease: float | str  # a number or "auto"
+    # The purest node on a path scores for its leaf (the paper), or the leaf itself.
+    purest_scores: bool = False
 
 
 class Target(NamedTuple):
@@ -52,7 +56,10 @@ class Target(NamedTuple):
 def leaf_size(settings: TreeSettings, n_rows: int) -> int:
     """Return the least number of rows of a leaf; a fraction is of all rows, rounded up."""
     size = settings.min_samples_leaf
-    return max(1, ceil(size * n_rows) if isinstance(size, float) else size)
+    if not isinstance(size, float):
+        return size
+    # In a small table a small fraction would leave too few rows to say what is normal among them.
+    return max(MIN_ROWS if settings.criterion == "distribution" else 1, ceil(size * n_rows))
 
 
 def growth_rules(
@@ -162,7 +169,7 @@ def grow_forest(
             trees.append(nodes)
             if progress is not None:
                 progress(len(trees), n_columns)
-    forest = join_trees(trees, edges, is_nominal)
+    forest = join_trees(trees, edges, is_nominal, settings.purest_scores)
     leaves += forest.root[:-1, None].astype(np.int32)
     return forest, leaves
 
@@ -171,6 +178,7 @@ def join_trees(
     trees: Sequence[NodeArrays],
     edges: Sequence[NDArray[np.float64]],
     is_nominal: NDArray[np.bool_],
+    purest_scores: bool,
 ) -> Forest:
     """Put trees one after the other and give their splits thresholds in the columns' own values."""
     sizes = [len(tree.feature) for tree in trees]
@@ -203,7 +211,9 @@ def join_trees(
         parent=parent,
         n=whole("n"),
         impurity=impurity,
-        scorer=find_scorers(parent, impurity),
+        scorer=find_scorers(parent, impurity)
+        if purest_scores
+        else np.arange(len(parent), dtype=np.int32),
         subsets=np.ascontiguousarray(whole("bits")[splits_set]),
     )
 

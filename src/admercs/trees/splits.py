@@ -46,7 +46,7 @@ def scan_codes(  # type: ignore[no-untyped-def]
     for s in range(width):
         left[s] = 0
         right[s] = totals[s]
-    best, best_bin, candidates = NOTHING, -1, 0
+    best, best_bin = NOTHING, -1
     fresh = False
     for code in range(0, high + 1):
         if code > 0 or missing_left:
@@ -66,10 +66,9 @@ def scan_codes(  # type: ignore[no-untyped-def]
         n_right, pure_right = side(right, criterion, table)
         if n_right < min_leaf:
             break
-        candidates += 1
         if pure_left + pure_right > best:
             best, best_bin = pure_left + pure_right, code
-    return best, best_bin, candidates
+    return best, best_bin
 
 
 @kernel
@@ -80,19 +79,18 @@ def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):
     for s in range(width):
         any_missing |= hist[base + s] != 0
     last = n_codes - 2  # the last code cannot be left of anything
-    best, best_bin, best_missing, candidates = NOTHING, -1, False, 0
+    best, best_bin, best_missing = NOTHING, -1, False
     stride = STRIDE if criterion == ENTROPY and n_codes > 8 * STRIDE else 1
     for missing_left in (False, True):
         if missing_left and not any_missing:
             break
         # Coarse steps first, then closely around their optimum (everywhere if they met no valid split).
-        value, code, tried = NOTHING, -1, 0
+        value, code = NOTHING, -1
         step, low, high = stride, 0, last
         while step > 0:
-            value, code, tried = scan_codes(
+            value, code = scan_codes(
                 hist, base, totals, missing_left, criterion, min_leaf, table, step, low, high, work
             )
-            candidates += tried * (step if step > 1 else int(stride == 1))
             if code >= 0:
                 low, high = max(0, code - step + 1), min(last, code + step - 1)
             step = 1 if step > 1 else 0
@@ -102,7 +100,7 @@ def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):
         best_bin = middle_of_gap(hist, base, n_codes, width, best_bin)
         if not any_missing:
             best_missing = larger_side(hist, base, n_codes, best_bin, width, criterion)
-    return best, best_bin, best_missing, candidates
+    return best, best_bin, best_missing
 
 
 @kernel
@@ -192,7 +190,7 @@ def scan_order(hist, base, totals, criterion, min_leaf, table, order, present, w
     for s in range(width):
         left[s] = 0
         right[s] = totals[s]
-    best, best_count, candidates = NOTHING, 0, 0
+    best, best_count = NOTHING, 0
     for k in range(present - 1):
         cell = base + order[k] * width
         for s in range(width):
@@ -202,10 +200,9 @@ def scan_order(hist, base, totals, criterion, min_leaf, table, order, present, w
         n_right, pure_right = side(right, criterion, table)
         if n_left < min_leaf or n_right < min_leaf:
             continue
-        candidates += 1
         if pure_left + pure_right > best:
             best, best_count = pure_left + pure_right, k + 1
-    return best, best_count, candidates
+    return best, best_count
 
 
 @kernel
@@ -217,19 +214,18 @@ def scan_nominal(  # type: ignore[no-untyped-def]
     keys = np.empty(n_codes)
     order = np.empty(n_codes, np.int64)
     one_order = criterion == VARIANCE or ordered or width <= 2
-    best, candidates = NOTHING, 0
+    best = NOTHING
     for chosen in range(1 if one_order else min(width, MAX_ORDERS)):
         present = order_categories(
             hist, base, n_codes, criterion, ordered, chosen, missing_class, width, keys, order
         )
-        value, count, tried = scan_order(
+        value, count = scan_order(
             hist, base, totals, criterion, min_leaf, table, order, present, work
         )
-        candidates += tried
         if value > best:
             best = value
             fill_bits(hist, base, width, criterion, order, present, count, bits)
-    return best, candidates
+    return best
 
 
 @kernel
@@ -267,17 +263,17 @@ def best_split(  # type: ignore[no-untyped-def]
     missing_class,
     bits,
 ):
-    """Search all columns; return column, bin, side of missing values, purity and candidates tried."""
+    """Search all columns; return column, bin, side of missing values and purity."""
     width = 2 if criterion == VARIANCE else len(totals)
     work = np.zeros((2, width), np.int64)
     trial = np.zeros(4, np.uint64)
-    best, feature, best_bin, best_missing, candidates = NOTHING, -1, 0, False, 0
+    best, feature, best_bin, best_missing = NOTHING, -1, 0, False
     for f in range(len(is_nominal)):
         if f == skip:
             continue
         base, n_codes = offsets[f] * width, offsets[f + 1] - offsets[f]
         if is_nominal[f]:
-            value, tried = scan_nominal(
+            value = scan_nominal(
                 hist,
                 base,
                 n_codes,
@@ -292,12 +288,11 @@ def best_split(  # type: ignore[no-untyped-def]
             )
             code, missing_left = 0, (trial[0] & np.uint64(1)) != 0
         else:
-            value, code, missing_left, tried = scan_numeric(
+            value, code, missing_left = scan_numeric(
                 hist, base, n_codes, totals, criterion, min_leaf, table, work
             )
-        candidates += tried
         if value > best:
             best, feature, best_bin, best_missing = value, f, code, missing_left
             for w in range(4):
                 bits[w] = trial[w]
-    return feature, best_bin, best_missing, best, candidates
+    return feature, best_bin, best_missing, best
