@@ -152,7 +152,7 @@ def _summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummar
     texts = frame.texts(position)
     if texts is None:
         return _summarise(frame.column(position), chosen)
-    name, n_rows, n_missing = frame.names[position], len(texts), texts.null_count()
+    name, n_rows, n_missing = frame.names[position], len(texts), int(texts.null_count())
     if n_missing == n_rows:
         return _nothing(name, n_rows)
     counts = count_texts(texts, NOMINAL_CAP)
