@@ -20,10 +20,12 @@ from admercs.evidence.feedback import (
     NEGLIGIBLE,
     UNIT,
     Members,
+    Yardstick,
     add_terms,
     change_terms,
     raise_evidence,
 )
+from admercs.evidence.noisy_or import Weighing
 from admercs.trees.grow import NodeArrays
 
 Floats = NDArray[np.float64]
@@ -44,12 +46,15 @@ class Walk(NamedTuple):
     trees: list[NodeArrays]
     root: Ints
 
+    def leaves_in(self, tree: int, codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the leaf of each row in one tree."""
+        out = np.empty(codes.shape[1], np.int32)
+        leaves_of_codes(codes, self.is_nominal, self.trees[tree], int(self.root[tree]), out)
+        return out
+
     def leaves(self, codes: NDArray[Any]) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree."""
-        out = np.empty(codes.shape, np.int32)
-        for m, tree in enumerate(self.trees):
-            leaves_of_codes(codes, self.is_nominal, tree, int(self.root[m]), out[m])
-        return out
+        return np.stack([self.leaves_in(m, codes) for m in range(len(self.trees))])
 
 
 def judge_part(part: Any, model: Model) -> Floats:
@@ -71,7 +76,7 @@ class RowsOnCluster:
         pieces: Sequence[Future],
         base: Sequence[Future],
         walk: Walk,
-        gamma_delta: float,
+        weighing: Weighing,
     ) -> None:
         self._run = run
         self._model = model
@@ -79,29 +84,32 @@ class RowsOnCluster:
         self._base = base
         self._n_nodes = int(walk.root[-1])
         self._walk = run.share(walk)
-        self._gamma_delta = gamma_delta
+        self._weighing = weighing
         self._states = [run.submit(first_state, evidence) for evidence in base]
         self._sums = np.zeros(self._n_nodes, np.int64)
         self._members = [run.submit(no_members) for _ in base]
         self._known: set[int] = set()
-        self._sampled: Future | None = None
+        self._quantiles: Quantiles | None = None
+        self._candidates: Future | None = None
 
-    def typical(self) -> float:
-        """Return the median of the evidence, exactly."""
-        quantiles = Quantiles(self._run, self.evidence, self._sampled)
-        self._sampled = quantiles.candidates
-        return quantiles.median()
+    def quantile(self, level: float) -> float:
+        """Return the least evidence that at least this share of the rows does not exceed."""
+        if self._quantiles is None:
+            candidates = self._candidates
+            self._quantiles = Quantiles(self._run, self.evidence, candidates)
+            self._candidates = self._quantiles.candidates
+        return self._quantiles.inverted(level)
 
     @property
     def evidence(self) -> list[Future]:
         """The evidence of each partition's rows at present."""
         return [self._run.submit(evidence_of, state) for state in self._states]
 
-    def sums(self, gamma_lambda: float, typical: float) -> Ints:
+    def sums(self, gamma_lambda: float, yardstick: Yardstick) -> Ints:
         """Return per node the sum of its rows' terms."""
         steps = [
             self._run.submit(
-                next_terms, state, piece, self._walk, self._n_nodes, gamma_lambda, typical
+                next_terms, state, piece, self._walk, self._n_nodes, gamma_lambda, yardstick
             )
             for state, piece in zip(self._states, self._pieces, strict=True)
         ]
@@ -115,18 +123,39 @@ class RowsOnCluster:
         suspects = set(np.flatnonzero(log_lambda > -np.inf).tolist())
         if not suspects <= self._known:
             self._meet(suspects)
+        self._quantiles = None
         shared = self._run.share(log_lambda)
         self._states = [
-            self._run.submit(next_evidence, *row, shared, self._gamma_delta)
+            self._run.submit(next_evidence, *row, shared, self._weighing)
             for row in zip(self._base, self._members, self._states, strict=True)
         ]
 
     def _meet(self, suspects: set[int]) -> None:
-        """Look up the rows of suspicious contexts: one reading of the table for all rounds.
+        """Look up the rows of suspicious contexts."""
+        if self._weighing.needs_likelihood:
+            chosen = self._possible(suspects)
+            nodes = self._run.share(sorted(chosen - self._known))
+            looked = self._run.read("contexts", members_of, self._model, nodes)
+        else:
+            chosen = suspects
+            nodes = self._run.share(sorted(chosen - self._known))
+            looked = [
+                self._run.submit(members_by_codes, piece, self._walk, nodes)
+                for piece in self._pieces
+            ]
+        self._members = [
+            self._run.submit(join_members, *pair)
+            for pair in zip(self._members, looked, strict=True)
+        ]
+        self._run.wait("", self._members)
+        self._known |= chosen
 
-        Read are all contexts that could ever become suspicious: those whose λ would not be negligible
-        even if every row in a suspicious context were guilty beyond doubt. More guilt can
-        only come from suspicious contexts, so the set is closed.
+    def _possible(self, suspects: set[int]) -> set[int]:
+        """Return all contexts that could become suspicious in some later round.
+
+        They are looked up together, so that the table is read once for all rounds. A λ can only grow by
+        guilt from suspicious contexts: possible are those whose λ would not be negligible even if every row in a
+        suspicious context were guilty beyond doubt, and so on until no further one is found.
         """
         chosen, found = self._known | suspects, suspects
         while found:
@@ -136,17 +165,9 @@ class RowsOnCluster:
                 for state, piece in zip(self._states, self._pieces, strict=True)
             ]
             bound = self._run.result(self._run.reduce(add_up, parts)) / UNIT
-            possible = {node for node in self._leaf_numbers() if bound[node] >= NEGLIGIBLE}
-            found = possible - chosen
+            found = {node for node in self._leaf_numbers() if bound[node] >= NEGLIGIBLE} - chosen
             chosen |= found
-        new = sorted(chosen - self._known)
-        looked = self._run.read("contexts", members_of, self._model, self._run.share(new))
-        self._members = [
-            self._run.submit(join_members, *pair)
-            for pair in zip(self._members, looked, strict=True)
-        ]
-        self._run.wait("", self._members)
-        self._known |= chosen
+        return chosen
 
     def _leaf_numbers(self) -> list[int]:
         if not hasattr(self, "_leaves"):
@@ -177,12 +198,12 @@ def evidence_of(state: State) -> Floats:
 
 
 def next_terms(
-    state: State, piece: Piece, walk: Walk, n_nodes: int, gamma_lambda: float, typical: float
+    state: State, piece: Piece, walk: Walk, n_nodes: int, gamma_lambda: float, yardstick: Yardstick
 ) -> tuple[State, Ints]:
     """Return the state with new terms, and by how much they change the sums of the leaves."""
     sums = np.zeros(n_nodes, np.int64)
     leaves = walk.leaves(piece.codes)
-    terms = change_terms(leaves, state.evidence, state.terms, sums, gamma_lambda, typical)
+    terms = change_terms(leaves, state.evidence, state.terms, sums, gamma_lambda, yardstick)
     return State(state.evidence, terms), sums
 
 
@@ -203,10 +224,10 @@ def add_up(sums: list[Ints]) -> Ints:
 
 
 def next_evidence(
-    base: Floats, members: Members, state: State, log_lambda: Floats, gamma_delta: float
+    base: Floats, members: Members, state: State, log_lambda: Floats, weighing: Weighing
 ) -> State:
     """Return the state with new evidence."""
-    return State(raise_evidence(base, members, log_lambda, gamma_delta), state.terms)
+    return State(raise_evidence(base, members, log_lambda, weighing), state.terms)
 
 
 def acquitted_sums(state: State, piece: Piece, walk: Walk, n_nodes: int, some: list[int]) -> Ints:
@@ -231,6 +252,18 @@ def members_of(part: Any, model: Model, nodes: list[int]) -> Members:
         rows = np.flatnonzero(leaves[tree] == node)
         scorer = np.full(len(rows), forest.scorer[node], np.int32)
         found[node] = rows, judge_column(model.likelihoods, tree, scorer, table.column(tree)[rows])
+    return found
+
+
+def members_by_codes(piece: Piece, walk: Walk, nodes: list[int]) -> Members:
+    """Return a partition's rows in some contexts; nobody asks how likely their values are."""
+    found: Members = {}
+    trees = np.searchsorted(walk.root, nodes, side="right") - 1
+    for tree in np.unique(trees):
+        leaves = walk.leaves_in(int(tree), piece.codes)
+        for node in np.asarray(nodes)[trees == tree].tolist():
+            rows = np.flatnonzero(leaves == node)
+            found[node] = rows, np.full(len(rows), np.nan)
     return found
 
 

@@ -94,7 +94,7 @@ def fit_on_cluster(
         binning = find_binning(run, looks, summary, schema, settings.max_bins)
         del looks
         pieces, targets = _encode(run, schema, binning, settings)
-        forest, trees = grow_on_cluster(run, pieces, targets, binning)
+        forest, trees = grow_on_cluster(run, pieces, targets, binning, settings.trees)
         likelihoods = fit_likelihoods_on_cluster(
             run, pieces, schema, binning, forest, trees, partial(likelihoods_of, settings)
         )
@@ -161,9 +161,9 @@ def _let_contexts_speak(
     shared = run.share(model)
     base = run.read("judging", judge_part, shared)
     walk = Walk(binning.is_nominal, trees, model.forest.root)
-    rows = RowsOnCluster(run, shared, pieces, base, walk, settings.judging.gamma_delta)
+    rows = RowsOnCluster(run, shared, pieces, base, walk, settings.judging.weighing)
     log_lambda, n_iter = converge(
-        rows, model.forest.feature < 0, settings.judging.gamma_lambda, settings.centred,
+        rows, model.forest.feature < 0, settings.judging.gamma_lambda, settings.feedback,
         settings.n_iter, settings.tol, partial(run.tell, "iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=log_lambda)

@@ -56,7 +56,11 @@ def make_targets(
 
 
 def grow_on_cluster(
-    run: Run, pieces: Sequence[Future], targets: Sequence[Target], binning: Binning
+    run: Run,
+    pieces: Sequence[Future],
+    targets: Sequence[Target],
+    binning: Binning,
+    settings: TreeSettings,
 ) -> tuple[Forest, list[NodeArrays]]:
     """Grow one tree per column; a round trip per level for all trees together.
 
@@ -67,6 +71,7 @@ def grow_on_cluster(
         The `Piece` of each partition.
     targets : sequence of Target
     binning : Binning
+    settings : TreeSettings
 
     Returns
     -------
@@ -97,7 +102,7 @@ def grow_on_cluster(
         run.tell("trees", depth if open_batches else max_depth + 1, max_depth + 1)
     grown = run.result([run.submit(finished_trees, batch) for batch in growing])
     trees = [tree for batch in grown for tree in batch]
-    return join_trees(trees, binning.edges, binning.is_nominal), trees
+    return join_trees(trees, binning.edges, binning.is_nominal, settings.purest_scores), trees
 
 
 def _batches(targets: Sequence[Target], layout: Layout, n_threads: int) -> list[list[Target]]:

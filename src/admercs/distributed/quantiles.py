@@ -71,10 +71,14 @@ class Quantiles:
         values = self._at(np.concatenate([low, high]))
         return interpolate(values[: len(low)], values[len(low) :], share)
 
-    def median(self) -> float:
-        """Return the median, bit for bit that of ``numpy.median``."""
-        n = self._n
-        return float(np.mean(self._at(np.unique([(n - 1) // 2, n // 2]))))
+    def inverted(self, level: float) -> float:
+        """Return the least value that at least a share of the values does not exceed.
+
+        Bit for bit that of ``numpy.quantile`` with ``method="inverted_cdf"``.
+        """
+        position = self._n * level - 1
+        rank = max(0, int(np.ceil(position)))
+        return float(self._at(np.array([rank]))[0])
 
     def _at(self, ranks: Ints) -> Floats:
         counts = self._counts[:, :-1]

@@ -156,10 +156,10 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        left = list(self._futures.values())
+        # Frames of a traceback may hold futures for long; without this their tasks would go on.
+        for future in list(self._futures.values()):
+            future.release()
         connected = self.client.status == "running"
-        if left and connected:
-            self.client.cancel(left, force=True)
         if isinstance(error, (CommClosedError, CancelledError, TimeoutError)) or (
             error is not None and not connected and isinstance(error, Exception)
         ):
