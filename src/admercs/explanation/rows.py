@@ -15,7 +15,12 @@ from admercs.explanation.collection import Explanations
 from admercs.explanation.contexts import similar_contexts
 from admercs.explanation.plain import Value
 from admercs.explanation.reasons import Reason, RowExplanation
-from admercs.explanation.sentences import context_sentence, pattern_sentence, subject
+from admercs.explanation.sentences import (
+    context_sentence,
+    pattern_sentence,
+    strain_sentence,
+    subject,
+)
 from admercs.explanation.values import join
 from admercs.explanation.views import View, merged_views
 from admercs.explanation.voice import Voice
@@ -139,8 +144,11 @@ class _Teller:
             log_omega = self.judgement.log_omega_root if whole else self.judgement.log_omega
             likelihood = math.exp(log_omega[view.attribute, row])
             clause = voice.own(view.attribute, view.node, own, typical, raw)
-            odd = not voice.is_typical(view.attribute, view.node, own, typical)
-            text = pattern_sentence(who, typical, clause, odd=odd)
+            if voice.is_typical(view.attribute, view.node, own, typical):
+                commoner = voice.commoner(view.attribute, own, typical)
+                text = strain_sentence(who, typical.text, commoner, clause)
+            else:
+                text = pattern_sentence(who, typical.text, clause)
         also = tuple(self.reason(other, row, evidence) for other in _flat(view))
         return Reason(
             kind="context" if view.kind == "context" else "pattern",

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from admercs.explanation.reasons import Condition, Typical
+from admercs.explanation.reasons import Condition
 from admercs.explanation.values import join
 
-__all__ = ["Noun", "context_sentence", "own_clause", "pattern_sentence", "subject"]
+__all__ = [
+    "Noun",
+    "context_sentence",
+    "own_clause",
+    "pattern_sentence",
+    "strain_sentence",
+    "subject",
+]
 
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 
@@ -46,11 +53,19 @@ def subject(noun: Noun, conditions: Sequence[Condition], n: int) -> str:
     return f"{noun.plural[:1].upper()}{noun.plural[1:]} with {listed} (n = {n:,})"
 
 
-def pattern_sentence(who: str, typical: Typical, own: str = "", *, odd: bool = True) -> str:
-    """State a pattern and, if given, how a row breaks it (or, if not ``odd``, strains it)."""
-    if own and not odd:
-        return f"{who} typically have {typical.text}; {own}, one of the rarer values."
-    return f"{who} typically have {typical.text}{f', but {own}' if own else ''}."
+def pattern_sentence(who: str, typical: str, own: str = "") -> str:
+    """State a pattern and, if given, how a row breaks it."""
+    return f"{who} typically have {typical}{f', but {own}' if own else ''}."
+
+
+def strain_sentence(who: str, typical: str, commoner: str, own: str) -> str:
+    """State that a row's value is typical, but among the rarer ones.
+
+    ``commoner`` names the more frequent values if those are what most rows have.
+    """
+    if commoner:
+        return f"{who} mostly have {commoner}, but {own}."
+    return f"{who} typically have {typical}; {own}, one of the rarer values."
 
 
 def context_sentence(who: str, guilt: float) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.density.typical import log_ratios, typical_values
+from admercs.explanation.plain import Value
 from admercs.explanation.reasons import Typical
 from admercs.explanation.values import ColumnVoice, join
 
-__all__ = ["Regions", "make_typical", "own_count", "percent"]
+__all__ = ["Regions", "listed_values", "make_typical", "own_count", "percent"]
 
 Regions = list[tuple[float, float]]
 
@@ -120,6 +122,7 @@ def _values(
     places = [place for place, _ in found]
     working = [float(place + 1) if nominal else float(known[place]) for place in places]
     parts = [part for _, part in found]
+    shares = [(voice.native(x), part) for x, part in zip(working, parts, strict=True)]
     runs = [] if nominal else _runs(sorted(zip(places, working, parts, strict=True)))
     if not nominal and len(runs) < len(places):
         said = [
@@ -128,10 +131,10 @@ def _values(
         ]
         text = f"{voice.name} {join(said, 'or')}"
     else:
-        text = f"{voice.name} = {_listed(voice, [_name(voice, x) for x in working], parts)}"
+        text = f"{voice.name} = {listed_values(voice, shares)}"
     return Typical(
         "values",
-        shares=tuple((voice.native(x), part) for x, part in zip(working, parts, strict=True)),
+        shares=tuple(shares),
         share=sum(parts),
         text=text + _where(recorded),
     )
@@ -158,18 +161,15 @@ def _span(voice: ColumnVoice, first: float, last: float) -> str:
     return low if first == last else f"{low} to {high}"
 
 
-def _name(voice: ColumnVoice, x: float) -> str:
-    return voice.say_code(x) if voice.column.role == "nominal" else voice.say_exactly(x)
-
-
-def _listed(voice: ColumnVoice, names: list[str], shares: list[float]) -> str:
+def listed_values(voice: ColumnVoice, shares: Sequence[tuple[Value, float]]) -> str:
+    """List values with their shares, a long list cut short."""
     parts = [
-        f"{voice.with_unit(name)} ({percent(share)})"
-        for name, share in zip(names[:MAX_VALUES], shares, strict=False)
+        f"{voice.with_unit(voice.say_native(value))} ({percent(share)})"
+        for value, share in shares[:MAX_VALUES]
     ]
-    if len(names) > MAX_VALUES:
-        rest = percent(sum(shares[MAX_VALUES:]))
-        count = len(names) - MAX_VALUES
+    if len(shares) > MAX_VALUES:
+        rest = percent(sum(share for _, share in shares[MAX_VALUES:]))
+        count = len(shares) - MAX_VALUES
         parts.append(f"{count} other{'s' if count > 1 else ''} ({rest})")
     return join(parts, "or")
 
@@ -182,10 +182,10 @@ def _where(recorded: float) -> str:
 def _regions(
     voice: ColumnVoice, region: Regions, own: float | None, recorded: float, rho: float
 ) -> Typical:
+    region = _clipped(voice, region)
     if not all(math.isfinite(end) for part in region for end in part):
         text = f"{voice.name} of any size{_where(recorded)}"
         return Typical("intervals", ((None, None),), text=text)
-    region = _clipped(voice, region)
     shown = _simplified(_whole(region) if voice.whole else region, voice.step, own)
     text = voice.with_unit(join([_region_text(voice, *part, own) for part in shown], "or"))
     return Typical(

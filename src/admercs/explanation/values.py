@@ -182,6 +182,14 @@ class ColumnVoice:
             return "a rare value"
         return self.category(self.native(code))
 
+    def say_native(self, value: Value) -> str:
+        """Say a category, or a number of a column with few of them; None stands for rare ones."""
+        if value is None:
+            return "a rare value"
+        if self.column.role == "nominal" or not isinstance(value, int | float):
+            return self.category(value)
+        return self.say_exactly(float(value - self.column.origin))
+
     def say(self, x: float, step: float | None = None, rounding: str = ROUND_HALF_EVEN) -> str:
         """Say a numeric working value, without its unit, to the digits that ``step`` needs."""
         value = self.native(x)

@@ -15,7 +15,7 @@ from admercs.explanation.curves import log_density
 from admercs.explanation.ranges import Paths
 from admercs.explanation.reasons import Condition, Typical
 from admercs.explanation.sentences import Noun, own_clause
-from admercs.explanation.typical import Regions, make_typical, own_count
+from admercs.explanation.typical import Regions, listed_values, make_typical, own_count
 from admercs.explanation.values import ColumnVoice, name_and_unit
 
 __all__ = ["Voice"]
@@ -120,6 +120,18 @@ class Voice:
             value = self.column(attribute).native(own)
             return value is not None and any(value == known for known, _ in typical.shares)
         return any(low <= own <= high for low, high in self.region(attribute, self.slot(node)))
+
+    def commoner(self, attribute: int, own: float, typical: Typical) -> str:
+        """Name the values that are more frequent than a typical one, if most rows have those."""
+        column = self.column(attribute)
+        shares = dict(typical.shares)
+        more = [
+            (value, share)
+            for value, share in typical.shares
+            if share > shares.get(column.native(own), 1.0)
+        ]
+        most = sum(share for _, share in more) >= 0.5
+        return f"{column.name} = {listed_values(column, more)}" if most else ""
 
     def own(self, attribute: int, node: int, own: float, typical: Typical, raw: str) -> str:
         """Say what a row has instead of what is typical in a node."""
