@@ -9,7 +9,16 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-__all__ = ["Style", "columns_text", "contexts_text", "note", "row_lines", "seconds_text"]
+__all__ = [
+    "Style",
+    "columns_text",
+    "contexts_text",
+    "counted",
+    "filled",
+    "note",
+    "row_lines",
+    "seconds_text",
+]
 
 
 class Style:
@@ -57,6 +66,17 @@ def note(text: str, quiet: bool = False) -> None:
         print(f"admercs: {clean(text)}", file=sys.stderr)
 
 
+def counted(number: int, what: str) -> str:
+    """Count things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def seconds_text(seconds: float) -> str:
     """Write a duration.
 
@@ -70,7 +90,8 @@ def seconds_text(seconds: float) -> str:
     return f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
-def _filled(text: str, width: int, first: str, rest: str) -> list[str]:
+def filled(text: str, width: int, first: str, rest: str) -> list[str]:
+    """Break a text into lines; ``first`` and ``rest`` start the first line and the others."""
     return textwrap.wrap(
         clean(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     ) or [first]
@@ -89,7 +110,7 @@ def row_lines(row: Any, style: Style) -> list[str]:
     lines = [f"{head}   {style.dim(rank)}"] if len(rank) <= room else [head, f"     {rank}"]
     for place, reason in enumerate(row.reasons, 1):
         text = f"{reason.text} ({reason.share:.0%} of the evidence)"
-        lines += _filled(text, style.width, f"  {place}. ", "     ")
+        lines += filled(text, style.width, f"  {place}. ", "     ")
     if row.n_rest:
         what = "reason" if row.n_rest == 1 else "reasons"
         share = row.rest / row.evidence
@@ -104,7 +125,7 @@ def contexts_text(contexts: Sequence[Any], style: Style, most: int = 5) -> list[
     lines = []
     for rank, context in enumerate(contexts[:most], 1):
         text = f"{context.text} (score {score_text(context.score)})"
-        lines += _filled(text, style.width, f"  {rank}. ", "     ")
+        lines += filled(text, style.width, f"  {rank}. ", "     ")
     return lines
 
 
@@ -122,11 +143,11 @@ def columns_text(
             shown = ", ".join(names[:30])
             more = f" and {len(names) - 30:,} more" if len(names) > 30 else ""
             first = f"  {role:<10} "
-            lines += _filled(f"{shown}{more}", style.width, first, " " * len(first))
+            lines += filled(f"{shown}{more}", style.width, first, " " * len(first))
     aside = [column for column in columns if column.role == "set aside"]
     for column in aside[:20]:
         first = f"  {'set aside':<10} "
-        lines += _filled(f"{column.name}: {column.reason}", style.width, first, " " * len(first))
+        lines += filled(f"{column.name}: {column.reason}", style.width, first, " " * len(first))
     if len(aside) > 20:
         lines.append(f"             and {len(aside) - 20:,} more")
     absent = [(n / n_rows, column.name) for column, n in zip(columns, missing, strict=True) if n]
@@ -135,7 +156,7 @@ def columns_text(
         text = ", ".join(f"{name} {_share(share)}" for share, name in worst)
         more = f" and {len(absent) - 6} more" if len(absent) > 6 else ""
         first = f"  {'missing':<10} "
-        lines += _filled(text + more, style.width, first, " " * len(first))
+        lines += filled(text + more, style.width, first, " " * len(first))
     return lines
 
 

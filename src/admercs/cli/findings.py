@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from admercs.cli.console import Style, columns_text, contexts_text, row_lines, seconds_text
+from admercs.cli.console import (
+    Style,
+    columns_text,
+    contexts_text,
+    counted,
+    row_lines,
+    seconds_text,
+)
 from admercs.cli.sinks import writing
 
 if TYPE_CHECKING:
@@ -35,7 +42,7 @@ class Findings:
     rows : sequence of RowExplanation
         The most anomalous rows.
     contexts : sequence of Context
-        The anomalous contexts.
+        The anomalous contexts that rows of the table belong to.
     seconds : float
         The time it took.
     n_fitted : int
@@ -120,12 +127,14 @@ class Findings:
         n_columns = len(self.model.columns_)
         learned = ""
         if self.model_path:
-            learned = f", scored with {self.model_path} (learned from {self.n_fitted:,} rows)"
+            learned = (
+                f", scored with {self.model_path} (learned from {counted(self.n_fitted, 'row')})"
+            )
         elif self.n_fitted != self.digest.n_rows:
             learned = f", learned from {self.n_fitted:,} of them"
         return (
-            f"{style.bold(self.name)}: {self.digest.n_rows:,} rows{learned}, "
-            f"{n_columns:,} column{'s' if n_columns != 1 else ''}, {seconds_text(self.seconds)}"
+            f"{style.bold(self.name)}: {counted(self.digest.n_rows, 'row')}{learned}, "
+            f"{counted(n_columns, 'column')}, {seconds_text(self.seconds)}"
         )
 
     def _verdict(self, style: Style) -> str:
@@ -143,7 +152,7 @@ class Findings:
         association = ""
         if digest.n_association:
             association = f", {digest.n_association:,} of them by association"
-        flagged = style.accent(f"{n:,} row{'s' if n != 1 else ''} flagged")
+        flagged = style.accent(f"{counted(n, 'row')} flagged")
         return f"{flagged} ({share}{association}): {line}"
 
 

@@ -141,6 +141,7 @@ def look(
     top = digest.top(options.top)
     rows = [] if top is None else list(top.head(options.top).explain(
         model.model_, options.why, options.noun))  # fmt: skip
+    contexts = anomalous_contexts(model.model_, noun=options.noun)
     written = {}
     if "report" in outputs.files:
         path, temporary = outputs.files["report"]
@@ -154,7 +155,7 @@ def look(
         model=model,
         digest=digest,
         rows=rows,
-        contexts=anomalous_contexts(model.model_, noun=options.noun),
+        contexts=[context for context in contexts if digest.members(context.leaf)],
         seconds=time.monotonic() - started,
         n_fitted=model.model_.n_rows,
         written=written,

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from admercs.cli.console import Style, columns_text
+from admercs.cli.console import Style, columns_text, counted, filled
 from admercs.cli.work import load_model
 
 __all__ = ["run"]
@@ -63,17 +63,21 @@ def _lines(model: Any, about: dict[str, Any], style: Style) -> list[str]:
         for name, value in about["parameters"].items()
         if value != getattr(type(model)(), name)
     }
-    listed = ", ".join(f"{name} = {value}" for name, value in changed.items()) or "all as usual"
+    listed = ", ".join(f"{name} = {value}" for name, value in changed.items()) or "all as they come"
     size = about["bytes"]
+    line = about["threshold"]
+    threshold = (
+        f"evidence {line['evidence']:.1f} (score {score_text(line['score'])}). "
+        f"{threshold_meaning(model.contamination)}"
+    )
     missing = [column.n_missing for column in model.columns_]
     return [
-        f"{style.bold(about['file'])}: learned from {about['rows']:,} rows, "
-        f"{len(about['columns']):,} columns, {size / 1000:,.0f} kB",
+        f"{style.bold(about['file'])}: learned from {counted(about['rows'], 'row')}, "
+        f"{counted(len(about['columns']), 'column')}, {size / 1000:,.0f} kB",
         *columns_text(model.columns_, missing, about["rows"], style),
         "",
-        f"trees       {about['trees']:,}, with {about['contexts']:,} contexts, "
+        f"  trees      {about['trees']:,}, with {counted(about['contexts'], 'context')}, "
         f"{about['anomalous_contexts']:,} of them anomalous",
-        f"threshold   score {score_text(about['threshold']['score'])}. "
-        f"{threshold_meaning(model.contamination)}",
-        f"parameters  {listed}",
+        *filled(threshold, style.width, "  threshold  ", " " * 13),
+        *filled(listed, style.width, "  settings   ", " " * 13),
     ]
