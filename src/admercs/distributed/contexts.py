@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 
 class State(NamedTuple):
-    """A partition's rows between two rounds."""
+    """The rows of some partitions, one partition after the other, between two rounds."""
 
     evidence: Floats
     terms: Ints
@@ -65,8 +65,9 @@ def judge_part(part: Any, model: Model) -> Floats:
 class RowsOnCluster:
     """The rows of the training table as the iteration sees them (see ``evidence.feedback.Rows``).
 
-    Workers keep the evidence and the term of each row (24 bytes a row), and log ω of the rows of
-    suspicious contexts.
+    Workers keep the evidence and the term of each row (24 bytes a row), and the rows of suspicious
+    contexts. Partitions that lie together are worked on together, so that a round is a few tasks per thread
+    however many partitions there are.
     """
 
     def __init__(
@@ -80,14 +81,16 @@ class RowsOnCluster:
     ) -> None:
         self._run = run
         self._model = model
-        self._pieces = pieces
-        self._base = base
+        self._groups = run.groups(pieces)
+        self._pieces = [[pieces[p] for p in group] for group in self._groups]
+        self._base = [run.submit(in_a_row, [base[p] for p in group]) for group in self._groups]
         self._n_nodes = int(walk.root[-1])
+        self._is_leaf = np.concatenate([tree.feature < 0 for tree in walk.trees])
         self._walk = run.share(walk)
         self._weighing = weighing
-        self._states = [run.submit(first_state, evidence) for evidence in base]
+        self._states = [run.submit(first_state, evidence) for evidence in self._base]
         self._sums = np.zeros(self._n_nodes, np.int64)
-        self._members = [run.submit(no_members) for _ in base]
+        self._members = [run.submit(no_members) for _ in self._groups]
         self._known: set[int] = set()
         self._quantiles: Quantiles | None = None
         self._candidates: Future | None = None
@@ -95,23 +98,18 @@ class RowsOnCluster:
     def quantile(self, level: float) -> float:
         """Return the least evidence that at least this share of the rows does not exceed."""
         if self._quantiles is None:
-            candidates = self._candidates
-            self._quantiles = Quantiles(self._run, self.evidence, candidates)
+            evidence = [self._run.submit(evidence_of, state) for state in self._states]
+            self._quantiles = Quantiles(self._run, evidence, self._candidates)
             self._candidates = self._quantiles.candidates
         return self._quantiles.inverted(level)
-
-    @property
-    def evidence(self) -> list[Future]:
-        """The evidence of each partition's rows at present."""
-        return [self._run.submit(evidence_of, state) for state in self._states]
 
     def sums(self, gamma_lambda: float, yardstick: Yardstick) -> Ints:
         """Return per node the sum of its rows' terms."""
         steps = [
             self._run.submit(
-                next_terms, state, piece, self._walk, self._n_nodes, gamma_lambda, yardstick
+                next_terms, state, pieces, self._walk, self._n_nodes, gamma_lambda, yardstick
             )
-            for state, piece in zip(self._states, self._pieces, strict=True)
+            for state, pieces in zip(self._states, self._pieces, strict=True)
         ]
         self._states = [self._run.submit(state_of, step) for step in steps]
         changes = [self._run.submit(sums_of, step) for step in steps]
@@ -126,8 +124,8 @@ class RowsOnCluster:
         self._quantiles = None
         shared = self._run.share(log_lambda)
         self._states = [
-            self._run.submit(next_evidence, *row, shared, self._weighing)
-            for row in zip(self._base, self._members, self._states, strict=True)
+            self._run.submit(next_evidence, *group, shared, self._weighing)
+            for group in zip(self._base, self._members, self._states, strict=True)
         ]
 
     def _meet(self, suspects: set[int]) -> None:
@@ -135,13 +133,17 @@ class RowsOnCluster:
         if self._weighing.needs_likelihood:
             chosen = self._possible(suspects)
             nodes = self._run.share(sorted(chosen - self._known))
-            looked = self._run.read("contexts", members_of, self._model, nodes)
+            parts = self._run.read("contexts", members_of, self._model, nodes)
+            looked = [
+                self._run.submit(members_in_a_row, [parts[p] for p in group])
+                for group in self._groups
+            ]
         else:
             chosen = suspects
             nodes = self._run.share(sorted(chosen - self._known))
             looked = [
-                self._run.submit(members_by_codes, piece, self._walk, nodes)
-                for piece in self._pieces
+                self._run.submit(members_by_codes, pieces, self._walk, nodes)
+                for pieces in self._pieces
             ]
         self._members = [
             self._run.submit(join_members, *pair)
@@ -161,25 +163,27 @@ class RowsOnCluster:
         while found:
             some = self._run.share(sorted(chosen))
             parts = [
-                self._run.submit(acquitted_sums, state, piece, self._walk, self._n_nodes, some)
-                for state, piece in zip(self._states, self._pieces, strict=True)
+                self._run.submit(acquitted_sums, state, pieces, self._walk, self._n_nodes, some)
+                for state, pieces in zip(self._states, self._pieces, strict=True)
             ]
             bound = self._run.result(self._run.reduce(add_up, parts)) / UNIT
-            found = {node for node in self._leaf_numbers() if bound[node] >= NEGLIGIBLE} - chosen
+            found = set(np.flatnonzero(self._is_leaf & (bound >= NEGLIGIBLE)).tolist()) - chosen
             chosen |= found
         return chosen
 
-    def _leaf_numbers(self) -> list[int]:
-        if not hasattr(self, "_leaves"):
-            self._leaves: list[int] = self._run.result(self._run.submit(leaf_numbers, self._walk))
-        return self._leaves
+
+def in_a_row(arrays: list[Floats]) -> Floats:
+    """Put the rows of partitions one after the other."""
+    return np.concatenate(arrays)
 
 
-def leaf_numbers(walk: Walk) -> list[int]:
-    """Return the numbers of all leaves."""
-    feature = np.concatenate([tree.feature for tree in walk.trees])
-    leaves: list[int] = np.flatnonzero(feature < 0).tolist()
-    return leaves
+def along(pieces: list[Piece]) -> Iterator[tuple[Piece, slice]]:
+    """Go through partitions, each with the place of its rows among those of all of them."""
+    start = 0
+    for piece in pieces:
+        stop = start + piece.codes.shape[1]
+        yield piece, slice(start, stop)
+        start = stop
 
 
 def first_state(base: Floats) -> State:
@@ -198,12 +202,21 @@ def evidence_of(state: State) -> Floats:
 
 
 def next_terms(
-    state: State, piece: Piece, walk: Walk, n_nodes: int, gamma_lambda: float, yardstick: Yardstick
+    state: State,
+    pieces: list[Piece],
+    walk: Walk,
+    n_nodes: int,
+    gamma_lambda: float,
+    yardstick: Yardstick,
 ) -> tuple[State, Ints]:
     """Return the state with new terms, and by how much they change the sums of the leaves."""
     sums = np.zeros(n_nodes, np.int64)
-    leaves = walk.leaves(piece.codes)
-    terms = change_terms(leaves, state.evidence, state.terms, sums, gamma_lambda, yardstick)
+    terms = np.empty_like(state.terms)
+    for piece, rows in along(pieces):
+        terms[rows] = change_terms(
+            walk.leaves(piece.codes), state.evidence[rows], state.terms[rows], sums,
+            gamma_lambda, yardstick,
+        )  # fmt: skip
     return State(state.evidence, terms), sums
 
 
@@ -230,18 +243,28 @@ def next_evidence(
     return State(raise_evidence(base, members, log_lambda, weighing), state.terms)
 
 
-def acquitted_sums(state: State, piece: Piece, walk: Walk, n_nodes: int, some: list[int]) -> Ints:
+def acquitted_sums(
+    state: State, pieces: list[Piece], walk: Walk, n_nodes: int, some: list[int]
+) -> Ints:
     """Sum up the terms of the rows that are in none of some contexts."""
-    leaves = walk.leaves(piece.codes)
     chosen = np.zeros(n_nodes, np.bool_)
     chosen[some] = True
-    free = np.flatnonzero(~chosen[leaves].any(axis=0))
     sums = np.zeros(n_nodes, np.int64)
-    add_terms(leaves, free, state.terms[free], sums)
+    for piece, rows in along(pieces):
+        leaves = walk.leaves(piece.codes)
+        free = np.flatnonzero(~chosen[leaves].any(axis=0))
+        add_terms(leaves, free, state.terms[rows][free], sums)
     return sums
 
 
-def members_of(part: Any, model: Model, nodes: list[int]) -> Members:
+class PartMembers(NamedTuple):
+    """A partition's rows in some contexts."""
+
+    members: Members
+    n_rows: int
+
+
+def members_of(part: Any, model: Model, nodes: list[int]) -> PartMembers:
     """Return a partition's rows in some contexts, and how likely their values are there."""
     table = open_part(part, model.schema)
     forest = model.forest
@@ -252,19 +275,34 @@ def members_of(part: Any, model: Model, nodes: list[int]) -> Members:
         rows = np.flatnonzero(leaves[tree] == node)
         scorer = np.full(len(rows), forest.scorer[node], np.int32)
         found[node] = rows, judge_column(model.likelihoods, tree, scorer, table.column(tree)[rows])
-    return found
+    return PartMembers(found, table.n_rows)
 
 
-def members_by_codes(piece: Piece, walk: Walk, nodes: list[int]) -> Members:
-    """Return a partition's rows in some contexts; nobody asks how likely their values are."""
-    found: Members = {}
+def members_by_codes(pieces: list[Piece], walk: Walk, nodes: list[int]) -> Members:
+    """Return the rows of partitions in some contexts; nobody asks how likely their values are."""
+    parts = []
     trees = np.searchsorted(walk.root, nodes, side="right") - 1
-    for tree in np.unique(trees):
-        leaves = walk.leaves_in(int(tree), piece.codes)
-        for node in np.asarray(nodes)[trees == tree].tolist():
-            rows = np.flatnonzero(leaves == node)
-            found[node] = rows, np.full(len(rows), np.nan)
-    return found
+    for piece in pieces:
+        found: Members = {}
+        for tree in np.unique(trees).tolist():
+            leaves = walk.leaves_in(tree, piece.codes)
+            for node in np.asarray(nodes)[trees == tree].tolist():
+                rows = np.flatnonzero(leaves == node)
+                found[node] = rows, np.full(len(rows), np.nan)
+        parts.append(PartMembers(found, piece.codes.shape[1]))
+    return members_in_a_row(parts)
+
+
+def members_in_a_row(parts: list[PartMembers]) -> Members:
+    """Join the members of partitions that follow each other, their rows numbered throughout."""
+    first = np.cumsum([0, *(part.n_rows for part in parts)])
+    return {
+        node: (
+            np.concatenate([p.members[node][0] + s for p, s in zip(parts, first, strict=False)]),
+            np.concatenate([part.members[node][1] for part in parts]),
+        )
+        for node in parts[0].members
+    }
 
 
 def join_members(one: Members, other: Members) -> Members:
