@@ -95,8 +95,9 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         numbers. Text, categories and booleans always are.
     contamination : "auto", float or dict, default="auto"
         Where `predict` draws the line. "auto": at the evidence that an ordinary row exceeds with
-        a chance of 1 in 1,000, from an exponential tail through the median and the 90% quantile of
-        the training evidence. A float: that share of the training rows is flagged. ``{"score": 0.95}``
+        a chance of 1 in 1,000, by an exponential tail through the median and the 90% quantile of
+        the training evidence; more than 1% of the training rows are flagged only if they stand out from a
+        log-normal tail too. A float: that share of the training rows is flagged. ``{"score": 0.95}``
         or ``{"evidence": 3.0}``: rows with a higher score or evidence.
     n_jobs : int, default=None
         Threads; None is one, -1 all processors. Results do not depend on it.
