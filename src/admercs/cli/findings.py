@@ -114,8 +114,9 @@ class Findings:
         if self.contexts:
             lines += ["", style.bold("Anomalous contexts"), *contexts_text(self.contexts, style)]
         if self.written:
-            width = max(map(len, self.written)) + 2
-            lines += ["", *(f"{what:<{width}}{where}" for what, where in self.written.items())]
+            # The report comes last: it is what to open next.
+            last = sorted(self.written, key=lambda what: what == "report")
+            lines += ["", *(f"{what:<8}{self.written[what]}" for what in last)]
         if digest.n_flagged > len(self.rows) and not self.written:
             lines += [
                 "",

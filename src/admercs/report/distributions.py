@@ -113,7 +113,8 @@ class Distributions:
         counts = _counts(self._model.likelihoods, slot)
         if column.role == "nominal":
             labels = [voice.category(value) for value in column.categories]
-            labels += ["rare values"] * (len(counts) - len(labels))
+            labels += ["rare values"] if column.n_grouped else []
+            counts = counts[: len(labels)]
         else:
             labels = [voice.say_exactly(x) for x in column.distinct]
         recorded = max(1, int(counts.sum()))

@@ -53,19 +53,32 @@ function area(points, x, y) {
   return `M${x(points[0][0]).toFixed(1)},${y(0)}L${line}L${x(points.at(-1)[0]).toFixed(1)},${y(0)}Z`;
 }
 
-function stretch(points, low, high) {
+// The part of a curve between two places; beyond its own ends there is nothing.
+function stretch(points, from, to) {
+  if (!points.length || to < points[0][0] || from > points.at(-1)[0]) return [];
+  const [low, high] = [Math.max(from, points[0][0]), Math.min(to, points.at(-1)[0])];
   const inside = points.filter(([x]) => x > low && x < high);
   return [[low, interpolate(points, low)], ...inside, [high, interpolate(points, high)]];
 }
 
+function extent(curves) {
+  const ends = curves.flatMap((curve) => [curve.start, curve.start + curve.step * (curve.y.length - 1)]);
+  return [Math.min(...ends), Math.max(...ends)];
+}
+
 // The axis covers both distributions and reaches out to the row's value unless that is so far away
-// that nothing else could be seen; then the value is shown at the edge with an arrow.
-function curveRange(curves, mark) {
-  let low = Math.min(...curves.map((curve) => curve.start));
-  let high = Math.max(...curves.map((curve) => curve.start + curve.step * (curve.y.length - 1)));
+// that nothing else could be seen; then the value is shown at the edge with an arrow. A long tail of
+// the whole table is cut where it would squeeze the comparable rows into a corner.
+function curveRange(table, context, mark) {
+  let [low, high] = extent([table, context].filter((curve) => curve.y.length));
+  let [near, far] = context.y.length ? extent([context]) : [low, high];
   const span = high - low || Math.abs(low) || 1;
-  if (mark !== null && mark < low && mark > low - 1.5 * span) low = mark - 0.04 * span;
-  if (mark !== null && mark > high && mark < high + 1.5 * span) high = mark + 0.04 * span;
+  if (mark !== null && mark > low - 1.5 * span && mark < high + 1.5 * span) {
+    [near, far] = [Math.min(near, mark), Math.max(far, mark)];
+    [low, high] = [Math.min(low, near - 0.02 * span), Math.max(high, far + 0.02 * span)];
+  }
+  const room = 2 * (far - near);
+  if (room > 0 && high - low > 3 * room) [low, high] = [Math.max(low, near - room), Math.min(high, far + room)];
   return high > low ? [low, high] : [low - span / 2, high + span / 2];
 }
 
@@ -80,16 +93,15 @@ function drawMark(target, x, low, high, mark, label, baseline) {
 }
 
 function curvePlot(column, context, typical, mark, valueText, label) {
-  const curves = [column.distribution, context].filter((curve) => curve.y.length);
-  const [low, high] = curveRange(curves, mark);
+  const [low, high] = curveRange(column.distribution, context, mark);
   const baseline = PLOT.height - PLOT.bottom;
   const x = scale(low, high, PLOT.left, PLOT.width - PLOT.right);
   const heights = (part) => (height) => baseline - height * part * (baseline - PLOT.top);
   const picture = frame(label);
   if (!context.whole) {
-    picture.append(svg("path", { d: area(curvePoints(column.distribution), x, heights(0.6)), class: "table-area" }));
+    picture.append(svg("path", { d: area(stretch(curvePoints(column.distribution), low, high), x, heights(0.6)), class: "table-area" }));
   }
-  const points = curvePoints(context);
+  const points = stretch(curvePoints(context), low, high);
   picture.append(svg("path", { d: area(points, x, heights(1)), class: "context-area" }));
   for (const [from, to] of typical || []) {
     const [a, b] = [Math.max(low, from), Math.min(high, to)];
