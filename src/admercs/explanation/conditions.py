@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import accumulate
 
 from admercs.explanation.ranges import Range
 from admercs.explanation.reasons import Condition
 from admercs.explanation.values import ColumnVoice, join
 
-__all__ = ["make_condition", "threshold_step"]
+__all__ = ["Categories", "make_condition", "n_listed", "threshold_step"]
 
 MAX_LISTED = 4  # categories named before a list is cut short
+MAX_LENGTH = 60  # characters, the same
+
+Categories = Sequence[str | bool | int | float]
 
 
 def make_condition(voice: ColumnVoice, allowed: Range, own: float) -> Condition | None:
@@ -66,6 +71,8 @@ def _nominal(voice: ColumnVoice, allowed: Range, own: float) -> Condition | None
     # Rare values have no names here, so only "all but" can include them, and only "one of" can
     # leave them out; where there are none, the shorter list wins.
     negative = rest_allowed if rest_matters else len(outside) < len(inside)
+    if math.isfinite(own) and 1 <= own <= n:  # in a long list, the row's own category comes first
+        inside.sort(key=lambda value: value != column.categories[int(own) - 1])
     text = _nominal_text(voice, inside, outside, rest_allowed if rest_matters else None)
     return Condition(
         column.name,
@@ -76,7 +83,9 @@ def _nominal(voice: ColumnVoice, allowed: Range, own: float) -> Condition | None
     )
 
 
-def _nominal_text(voice: ColumnVoice, inside: list, outside: list, rest: bool | None) -> str:
+def _nominal_text(
+    voice: ColumnVoice, inside: Categories, outside: Categories, rest: bool | None
+) -> str:
     """Say a set of categories the shorter way round; ``rest`` tells whether rare values belong."""
     if rest is None:
         negative = len(outside) < len(inside)
@@ -91,11 +100,23 @@ def _nominal_text(voice: ColumnVoice, inside: list, outside: list, rest: bool | 
     return f"{voice.name} = {listed}" + (" or a rare value" if rest else "")
 
 
-def _listed(voice: ColumnVoice, values: list) -> str:
+def _listed(voice: ColumnVoice, values: Categories) -> str:
     names = [voice.category(value) for value in values]
-    if len(names) > MAX_LISTED + 1:
-        names = [*names[:MAX_LISTED], f"one of {len(names) - MAX_LISTED} others"]
+    kept = n_listed(voice, values)
+    if kept < len(names):
+        names = [*names[:kept], f"one of {len(names) - kept} others"]
     return join(names, "or")
+
+
+def n_listed(voice: ColumnVoice, values: Categories) -> int:
+    """Return how many of the values are named: few, fewer if they are long."""
+    if len(values) <= 2:
+        return len(values)
+    lengths = list(accumulate(len(voice.category(value)) for value in values[: MAX_LISTED + 1]))
+    kept = sum(length <= MAX_LENGTH for length in lengths)
+    # "or one of 1 others" says less than the name of the one.
+    kept = max(1, min(kept, MAX_LISTED))
+    return len(values) if kept >= len(values) - 1 else kept
 
 
 def _numeric(voice: ColumnVoice, allowed: Range, own: float) -> Condition | None:

@@ -10,9 +10,9 @@ import numpy as np
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.typical import typical_region
 from admercs.detector.model import Model
-from admercs.explanation.conditions import make_condition, threshold_step
+from admercs.explanation.conditions import make_condition, n_listed, threshold_step
 from admercs.explanation.curves import log_density
-from admercs.explanation.ranges import Paths
+from admercs.explanation.ranges import Paths, Range
 from admercs.explanation.reasons import Condition, Typical
 from admercs.explanation.sentences import Noun, own_clause
 from admercs.explanation.typical import Regions, listed_values, make_typical, own_count
@@ -41,6 +41,7 @@ class Voice:
         self._conditions: dict[int, tuple[Condition, ...]] = {}
         self._typical: dict[int, Typical] = {}
         self._regions: dict[int, Regions] = {}
+        self._cut_short: dict[tuple[int, int], bool] = {}
 
     def column(self, attribute: int) -> ColumnVoice:
         """Return the voice of one attribute."""
@@ -190,7 +191,7 @@ class Voice:
             if math.isnan(own) or (column.distinct and own not in column.distinct):
                 return True
             if column.role == "nominal":
-                if own > len(column.categories):
+                if own > len(column.categories) or self._is_cut_short(attribute, allowed):
                     return True
             elif column.display == "integer" and own != math.floor(own):
                 return True
@@ -199,6 +200,17 @@ class Voice:
                 if own - allowed.low < step or allowed.high - own < step:
                     return True
         return False
+
+    def _is_cut_short(self, attribute: int, allowed: Range) -> bool:
+        """Tell whether not all of the allowed categories are named."""
+        known = self._cut_short.get((attribute, allowed.codes))
+        if known is None:
+            column = self.column(attribute)
+            categories = column.column.categories
+            inside = [value for code, value in enumerate(categories, 1) if allowed.allows(code)]
+            known = n_listed(column, inside) < len(inside)
+            self._cut_short[attribute, allowed.codes] = known
+        return known
 
     def _step(self, attribute: int) -> float:
         """Return the smallest difference that matters: a fiftieth of where most values are."""
