@@ -119,7 +119,8 @@ def _let_contexts_speak(
     judge = Judge(model)
 
     def work(start: int, stop: int) -> None:
-        base[start:stop] = judge.cells(table.block(start, stop)).sum(axis=1)
+        found = np.ascontiguousarray(leaves[:, start:stop])
+        base[start:stop] = judge.cells(table.block(start, stop), found).sum(axis=1)
 
     run_blocks(work, table.n_rows, settings.n_jobs, tell("judging"))
 
@@ -167,7 +168,7 @@ def _final_evidence(
     judge = Judge(model)
     rows = np.flatnonzero(touched)
     block = np.stack([table.column(m)[rows] for m in range(model.forest.n_trees)])
-    evidence[rows] = judge.cells(block).sum(axis=1)
+    evidence[rows] = judge.cells(block, leaves[:, rows]).sum(axis=1)
     return evidence
 
 

@@ -41,12 +41,13 @@ class Judge:
         return np.array([column.position for column in self.model.schema.used], np.int64)
 
     def look(
-        self, block: NDArray[np.float64]
+        self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        """Return each row's leaves, and its log ω there and in the whole table."""
+        """Return each row's leaves (unless they are known), and its log ω there and in the whole table."""
         forest, likelihoods = self.model.forest, self.model.likelihoods
-        leaf = np.empty(block.shape, np.int32)
-        find_leaves(forest, block, leaf)
+        if leaf is None:
+            leaf = np.empty(block.shape, np.int32)
+            find_leaves(forest, block, leaf)
         log_omega, log_omega_root = np.empty(block.shape), np.zeros(block.shape)
         for m in range(len(block)):
             judge_column(likelihoods, m, forest.scorer[leaf[m]], block[m], log_omega[m])
@@ -65,9 +66,14 @@ class Judge:
         )  # fmt: skip
         return Judgement(leaf, log_omega, log_omega_root, pattern, context, marginal)
 
-    def cells(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the evidence per row and column of the table; unused columns have none."""
-        leaf, log_omega, log_omega_root = self.look(block)
+    def cells(
+        self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the evidence per row and column of the table; unused columns have none.
+
+        `leaf` is each row's leaf in each tree, where that is known already.
+        """
+        leaf, log_omega, log_omega_root = self.look(block, leaf)
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
