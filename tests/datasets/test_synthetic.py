@@ -94,7 +94,7 @@ def test_synth_i_hides_a_minority_in_bad_clusters():
         # In the clusters' attributes the hidden rows' neighbours are anomalies ...
         tree = cKDTree(data.X[:, 2:])
         _, near = tree.query(data.X[hidden, 2:], k=9)
-        assert data.y[near[:, 1:]].mean() > 0.9
+        assert data.y[near[:, 1:]].mean() > 0.85
         # ... and in the pattern's attributes they are ordinary points.
         gap, _ = cKDTree(data.X[data.kind == "normal", :2]).query(data.X[hidden, :2])
         assert np.median(gap) < 0.03

@@ -90,8 +90,8 @@ def _subspace(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw normal points and local outliers of a pattern, scaled together to [0, 1]."""
     normal = draw_pattern(pattern, n_normal, rng)
-    # In some patterns a few values have no partner: from twice as many enough are left.
-    odd = repair(normal, draw_pattern(pattern, 2 * n_odd, rng), _CLEARANCE, rng)
+    # In some patterns a few values have no partner: from four times as many enough are left.
+    odd = repair(normal, draw_pattern(pattern, 4 * n_odd, rng), _CLEARANCE, rng)
     if len(odd) < n_odd:
         raise RuntimeError(f"only {len(odd)} outliers found for the pattern {pattern!r}")
     odd = rng.permutation(odd)[:n_odd]
@@ -117,7 +117,7 @@ def make_synth_c(index: int, random_state: int = 0) -> LabelledArray:
     Examples
     --------
     >>> from admercs.datasets import make_synth_c
-    >>> make_synth_c(20).name
+    >>> make_synth_c(19).name
     'circle'
     """
     _check_index(index)

@@ -76,7 +76,7 @@ def evaluate(task: Task, data: str | Path | None, store: Store) -> int:
     count = 0
     for scored in REGISTRY[task.algorithm](loaded.X, task.points):
         # Infinite scores are possible where rows coincide, and ties must stay ties.
-        scores = np.nan_to_num(scored.scores, nan=-np.inf, posinf=1e300, neginf=-1e300)
+        scores = np.nan_to_num(scored.scores, nan=-1e300, posinf=1e300, neginf=-1e300)
         result = Result(
             algorithm=task.algorithm,
             parameters=encode_point(scored.point),
