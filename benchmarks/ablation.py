@@ -4,8 +4,7 @@
     python benchmarks/ablation.py --benchmark HiCS # one benchmark
     python benchmarks/ablation.py --variant default --variant "no feedback"
 
-Every result is kept in benchmarks/results/ablation.json at once; a run goes on where the last one stopped. Campos and
-HiCS are looked for as in `admercs reproduce`; a benchmark whose files are absent is named and left out.
+Results are kept in benchmarks/results/ablation.json; a run goes on where the last one stopped. Campos and HiCS are looked for as in `admercs reproduce`; a benchmark whose files are absent is named and left out.
 """
 
 from __future__ import annotations
@@ -94,8 +93,8 @@ VARIANTS: dict[str, Scores] = {
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),
     "no feedback, leaf and table added": views(np.add),
-    "no feedback, leaf only": views(lambda leaf, root: leaf),
-    "no feedback, table only": views(lambda leaf, root: root),
+    "no feedback, leaf only": views(lambda leaf, _: leaf),
+    "no feedback, table only": views(lambda _, root: root),
 }
 
 
