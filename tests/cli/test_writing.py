@@ -75,6 +75,22 @@ def test_a_full_disk_is_an_error_that_says_so(tmp_path, monkeypatch):
     assert path.read_text() == "old"
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_a_disk_that_really_is_full(tmp_path, monkeypatch, ending):
+    """Everything that goes to the file ends in /dev/full, which refuses it like a full disk."""
+    path = tmp_path / f"s.{ending}"
+    real_open = type(path).open
+
+    def opened(self, mode="r", *arguments, **options):
+        full = mode == "wb" and self.parent == tmp_path
+        return real_open(type(path)("/dev/full") if full else self, mode, *arguments, **options)
+
+    monkeypatch.setattr(type(path), "open", opened)
+    with pytest.raises(UserError, match="no space left"), open_sink(str(path)) as sink:
+        sink.write(pa.concat_tables([TABLE] * 3))
+    assert left(tmp_path) == []
+
+
 def test_places_that_cannot_be_written_to_are_found_out_first(tmp_path):
     with pytest.raises(UserError, match="no such file or folder"), open_sink("/none/s.csv"):
         pytest.fail("must not get here")

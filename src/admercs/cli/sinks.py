@@ -132,8 +132,19 @@ def open_sink(path: str | None) -> Iterator[Any]:
         return
     kinds = {".csv": _CsvSink, ".parquet": _ParquetSink}
     kind = kinds.get(Path(path).suffix.lower(), _JsonSink)
-    with whole_file(path) as temporary, temporary.open("wb", buffering=1 << 20) as stream:
+    with whole_file(path) as temporary, _opened(temporary) as stream:
         yield from _fed(kind(stream), stream, path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file; what it still holds back when writing has failed is of no use any more."""
+    stream = path.open("wb", buffering=1 << 20)
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):
+            stream.close()
 
 
 def _fed(sink: Any, stream: Any, path: str) -> Iterator[Any]:

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from admercs.cli.errors import os_error
 from admercs.cli.options import make_parser
+from admercs.cli.sinks import whole_file, writing
 
 __all__ = ["run"]
 
@@ -21,11 +21,11 @@ def run(options: argparse.Namespace) -> None:
 
     folder = Path(options.folder)
     path = folder / "cars.csv"
-    try:
+    cars = make_electric_vehicles(random_state=0, as_frame="pyarrow").table
+    with writing(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
-        csv.write_csv(make_electric_vehicles(random_state=0, as_frame="pyarrow").table, path)
-    except OSError as error:
-        raise os_error(error, folder, "write to") from error
+    with whole_file(str(path)) as temporary, writing(str(path)):
+        csv.write_csv(cars, temporary)
     arguments = ["detect", str(path), "--noun", "cars", "--top", "5"]
     arguments += ["--report", str(folder / "report.html")]
     arguments += ["--out", str(folder / "scores.csv"), "--model", str(folder / "cars.admercs")]
