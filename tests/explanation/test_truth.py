@@ -119,5 +119,5 @@ def test_cars_are_explained_by_what_was_planted() -> None:
             first += bool(named and named[0] & cause)
             listed += any(names & cause for names in named)
             total += 1
-    assert first >= 0.94 * total
-    assert listed >= 0.99 * total
+    assert first >= 0.99 * total
+    assert listed == total

@@ -220,8 +220,11 @@ class Voice:
             return float(np.diff(known).min()) / 10 if len(known) > 1 else 1.0
         root = int(self.model.forest.root[attribute])
         region = self.region(attribute, self.slot(root))
-        spread = region[-1][1] - region[0][0] if region else 0.0
-        return spread / 50 if 0 < spread < math.inf else 1e-3
+        # The regions' widths, not the gaps between them: a few far values need no coarser digits.
+        spread = sum(high - low for low, high in region)
+        if 0 < spread < math.inf:
+            return max(spread, (region[-1][1] - region[0][0]) / 20) / 50
+        return 1e-3
 
 
 def _names(model: Model) -> list[tuple[str, str]]:
