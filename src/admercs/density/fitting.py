@@ -27,6 +27,7 @@ from admercs.density.distributions import (
     to_likelihoods,
 )
 from admercs.density.grids import Grids, code_shift, place_grids
+from admercs.density.kernels import Kernel
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
 from admercs.density.plans import TargetPlan, plan_target, restrict
 from admercs.density.spread import Spread, measure, regrid
@@ -77,6 +78,7 @@ def fit_target(
     column: Column,
     edges: Floats,
     values: Callable[[], Floats],
+    kernel: Kernel = "gaussian",
 ) -> TargetDistributions:
     """Estimate all distributions of one target.
 
@@ -90,6 +92,9 @@ def fit_target(
         Bin edges of a numeric column.
     values : callable
         Returns the working values; called where codes do not tell enough.
+    kernel : {"gaussian", "heavy"}
+        What a continuous density is made of. The heavy kernel is reflected at the column's
+        smallest and largest value.
     """
     n_codes, shift = code_layout(column, edges)
     codes = target_codes(column, edges, codes, values)
@@ -97,7 +102,8 @@ def fit_target(
     if column_kind(column) != CONTINUOUS:
         return of_few_values(plan, column, counts)
     x = values()
-    grids = place_grids(counts, edges, value_limits(x), shift)
+    limits = value_limits(x)
+    grids = place_grids(counts, edges, limits, shift)
     column_range = float(grids.central[0])
     counted = count_values(x, leaves, plan, grids)
     spread = measure(counted, grids)
@@ -106,7 +112,9 @@ def fit_target(
         again = count_values(x, leaves, restrict(plan, wrong), better)
         grids, counted = grids.replace(wrong, better), counted.replace(wrong, again)
         spread = measure(counted, grids)
-    return finish_continuous(plan, counts, counted, grids, column_range, spread)
+    return finish_continuous(
+        plan, counts, counted, grids, column_range, spread, kernel=kernel, limits=limits
+    )
 
 
 def finish_continuous(
@@ -116,6 +124,9 @@ def finish_continuous(
     grids: Grids,
     column_range: float,
     spread: Spread | None = None,
+    *,
+    kernel: Kernel = "gaussian",
+    limits: tuple[float, float] | None = None,
 ) -> TargetDistributions:
     """Estimate the densities of a continuous target from all that was counted.
 
@@ -131,10 +142,15 @@ def finish_continuous(
         Central range of the root's first grid.
     spread : Spread, optional
         What ``measure`` says of these counts, if known already.
+    kernel : {"gaussian", "heavy"}
+    limits : tuple of float, optional
+        Smallest and largest value of the column; the heavy kernel is reflected there.
     """
     spread = spread or measure(counted, grids)
     bandwidth = select_bandwidths(counted, grids, spread, column_range)
-    return of_many_values(plan, counts, bandwidth, tabulate(counted, grids, spread.n, bandwidth))
+    mirrors = limits if kernel == "heavy" else None
+    tables = tabulate(counted, grids, spread.n, bandwidth, kernel, mirrors)
+    return of_many_values(plan, counts, bandwidth, tables)
 
 
 def fit_distributions(
@@ -145,12 +161,14 @@ def fit_distributions(
     edges: Sequence[Floats],
     columns: Sequence[Column],
     targets: Sequence[int] | None = None,
+    kernel: Kernel = "gaussian",
 ) -> Iterator[TargetDistributions]:
     """Estimate the distributions of one target after the other, for many values of ρ later."""
     for m in range(len(columns)) if targets is None else targets:
         yield fit_target(
-            plan_target(forest, m), codes[m], leaves[m], columns[m], edges[m], partial(column, m)
-        )
+            plan_target(forest, m), codes[m], leaves[m], columns[m], edges[m], partial(column, m),
+            kernel,
+        )  # fmt: skip
 
 
 def fit_likelihoods(
@@ -165,6 +183,7 @@ def fit_likelihoods(
     progress: Callable[[int, int], None] | None = None,
     *,
     likelihood: Likelihood = "paper",
+    kernel: Kernel = "gaussian",
 ) -> Likelihoods:
     """Estimate how likely each value is in each scoring node.
 
@@ -189,6 +208,8 @@ def fit_likelihoods(
         Called as ``progress(done, M)`` after each target.
     likelihood : {"paper", "area"}
         How a density becomes a likelihood, see ``to_likelihoods``.
+    kernel : {"gaussian", "heavy"}
+        What continuous densities are made of, see ``fit_target``.
 
     Returns
     -------
@@ -196,7 +217,9 @@ def fit_likelihoods(
     """
 
     def fit_one(m: int) -> tuple[Ints, Likelihoods]:
-        target = next(fit_distributions(forest, codes, leaves, column, edges, columns, (m,)))
+        target = next(
+            fit_distributions(forest, codes, leaves, column, edges, columns, (m,), kernel)
+        )
         return target.nodes, to_likelihoods(target, rho, likelihood)
 
     parts = []

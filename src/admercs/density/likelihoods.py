@@ -15,11 +15,13 @@ class Likelihoods(NamedTuple):
 
     A value's log likelihood log ω is ``log_present[slot] + min(0, entry)``, a missing value's is
     ``log_missing[slot]``. The *entry* of a value is log(κ / τ) in the paper's form and the logarithm of
-    the area below its density otherwise. Continuous targets keep entries on a grid with spacing
-    ``step[slot]``, cut into segments around the places where there are values; outside of every
-    segment, and wherever the table is below it, ``log_floor[slot]`` holds. Discrete and nominal
-    targets keep one entry per value. Values whose entry is at least ``log_typical[slot]`` are typical:
-    together they hold a fraction ρ of the rows.
+    the area below its density otherwise.
+
+    Continuous targets keep entries in segments of equally spaced points around the places where there
+    are values. A segment holds from ``segment_from`` to where the next one begins or its own points
+    end; outside of every segment, and wherever the table is below it, ``log_floor[slot]`` holds.
+    Discrete and nominal targets keep one entry per value. Values whose entry is at least
+    ``log_typical[slot]`` are typical: together they hold a fraction ρ of the rows.
     """
 
     kind: NDArray[np.int8]  # per column: CONTINUOUS, DISCRETE or NOMINAL
@@ -33,11 +35,12 @@ class Likelihoods(NamedTuple):
     log_tau: NDArray[np.float64]  # per slot: log τ
     log_height: NDArray[np.float64]  # per slot, areas only: log κ at 33 entries, for plots
     bandwidth: NDArray[np.float64]  # per slot, continuous: h
-    step: NDArray[np.float64]  # per slot, continuous
     segment_ptr: NDArray[np.int64]  # slots + 1
-    segment_start: NDArray[np.float64]  # per segment: working value of its first grid point
+    segment_from: NDArray[np.float64]  # per segment: working value from which on it holds
+    segment_start: NDArray[np.float64]  # per segment: working value of its first point
+    step: NDArray[np.float64]  # per segment: spacing of its points
     table_ptr: NDArray[np.int64]  # segments + 1
-    table: NDArray[np.float32]  # entries at the grid points
+    table: NDArray[np.float32]  # entries at the points
     value_ptr: NDArray[np.int64]  # slots + 1, discrete and nominal
     log_value: NDArray[np.float64]  # entry per value
     count: NDArray[np.int64]  # type: ignore[assignment]  # rows per value

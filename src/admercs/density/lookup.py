@@ -14,25 +14,27 @@ from admercs.density.smoothing import cubic
 @kernel
 def log_ratio_continuous(
     slot: int, x: float,
-    log_floor: Floats, step: Floats, segment_ptr: Ints, segment_start: Floats, table_ptr: Ints,
-    table: NDArray[np.float32],
+    log_floor: Floats, segment_ptr: Ints, segment_from: Floats, segment_start: Floats,
+    step: Floats, table_ptr: Ints, table: NDArray[np.float32],
 ) -> float:  # fmt: skip
     """Return log(κ / τ) of a value of a continuous target, floor applied, not clipped at 0."""
     low, high = segment_ptr[slot], segment_ptr[slot + 1]
-    while high - low > 1:  # the last segment that starts at or before x
+    while high - low > 1:  # the last segment that holds from x or before
         middle = (low + high) // 2
-        if segment_start[middle] <= x:
+        if segment_from[middle] <= x:
             low = middle
         else:
             high = middle
     floor = log_floor[slot]
     if low == high:
         return floor
-    position = (x - segment_start[low]) / step[slot]
+    position = (x - segment_start[low]) / step[low]
     begin = table_ptr[low]
-    if not 1 <= position < table_ptr[low + 1] - begin - 2:
+    last = table_ptr[low + 1] - begin - 3
+    # Where one segment takes over from another, rounding must not leave a crack between them.
+    if not 0.999 <= position < last + 1.001:
         return floor
-    i = int(position)
+    i = min(max(int(position), 1), last)
     t = position - i
     i += begin
     value = cubic(table[i - 1], table[i], table[i + 1], table[i + 2], t)
@@ -66,8 +68,8 @@ def log_ratio_of_few(
 def _judge_continuous(
     nodes: NDArray[np.int32], x: Floats, out: Floats,
     slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats,
-    log_floor: Floats, step: Floats, segment_ptr: Ints, segment_start: Floats, table_ptr: Ints,
-    table: NDArray[np.float32],
+    log_floor: Floats, segment_ptr: Ints, segment_from: Floats, segment_start: Floats,
+    step: Floats, table_ptr: Ints, table: NDArray[np.float32],
 ) -> None:  # fmt: skip
     for i in range(len(x)):
         slot = slot_of[nodes[i]]
@@ -75,7 +77,7 @@ def _judge_continuous(
             out[i] = log_missing[slot]
             continue
         ratio = log_ratio_continuous(
-            slot, x[i], log_floor, step, segment_ptr, segment_start, table_ptr, table
+            slot, x[i], log_floor, segment_ptr, segment_from, segment_start, step, table_ptr, table
         )
         out[i] = log_present[slot] + (ratio if ratio < 0 else 0.0)
 
@@ -126,7 +128,7 @@ def judge_column(
     like = likelihoods
     if kind == CONTINUOUS:
         _judge_continuous(
-            nodes, x, out, like.slot, like.log_present, like.log_missing, *_density_arrays(like)
+            nodes, x, out, like.slot, like.log_present, like.log_missing, *density_arrays(like)
         )
     else:
         _judge_few(
@@ -140,7 +142,7 @@ def log_ratio(likelihoods: Likelihoods, target: int, slot: int, x: float) -> flo
     """Return log(κ / τ) of one value that is not missing, floor applied, not clipped at 0."""
     kind = likelihoods.kind[target]
     if kind == CONTINUOUS:
-        return log_ratio_continuous(slot, float(x), *_density_arrays(likelihoods))
+        return log_ratio_continuous(slot, float(x), *density_arrays(likelihoods))
     is_discrete = bool(kind == DISCRETE)
     return log_ratio_of_few(target, slot, float(x), is_discrete, *_value_arrays(likelihoods))
 
@@ -152,11 +154,13 @@ def log_likelihood(likelihoods: Likelihoods, target: int, slot: int, x: float) -
     return float(likelihoods.log_present[slot]) + min(0.0, log_ratio(likelihoods, target, slot, x))
 
 
-def _density_arrays(
+def density_arrays(
     like: Likelihoods,
-) -> tuple[Floats, Floats, Ints, Floats, Ints, NDArray[np.float32]]:
+) -> tuple[Floats, Ints, Floats, Floats, Floats, Ints, NDArray[np.float32]]:
+    """Return what ``log_ratio_continuous`` reads."""
     return (
-        like.log_floor, like.step, like.segment_ptr, like.segment_start, like.table_ptr, like.table,
+        like.log_floor, like.segment_ptr, like.segment_from, like.segment_start, like.step,
+        like.table_ptr, like.table,
     )  # fmt: skip
 
 

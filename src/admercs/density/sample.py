@@ -7,6 +7,7 @@ import numpy as np
 from admercs.density.arrays import Floats
 from admercs.density.distributions import assemble, to_likelihoods
 from admercs.density.fitting import fit_target
+from admercs.density.kernels import Kernel
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.plans import TargetPlan
 from admercs.table.columns import Column
@@ -14,7 +15,12 @@ from admercs.table.columns import Column
 _N_BINS = 255
 
 
-def fit_sample(values: Floats, rho: float = 0.9, column: Column | None = None) -> Likelihoods:
+def fit_sample(
+    values: Floats,
+    rho: float = 0.9,
+    column: Column | None = None,
+    kernel: Kernel = "gaussian",
+) -> Likelihoods:
     """Estimate how likely each value is in one sample, as in a tree that never split.
 
     Parameters
@@ -25,6 +31,8 @@ def fit_sample(values: Floats, rho: float = 0.9, column: Column | None = None) -
         The fraction of rows that count as fully typical.
     column : Column, optional
         What the values are; a continuous number by default.
+    kernel : {"gaussian", "heavy"}
+        What a continuous density is made of.
 
     Returns
     -------
@@ -57,5 +65,5 @@ def fit_sample(values: Floats, rho: float = 0.9, column: Column | None = None) -
     one, leaf = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
     stump = TargetPlan(0, 0, one - 1, leaf, one - 1, one, np.array([0, 1]), leaf)
     leaves = np.zeros(len(x), dtype=np.int32)
-    target = fit_target(stump, codes.astype(np.uint16), leaves, column, edges, lambda: x)
+    target = fit_target(stump, codes.astype(np.uint16), leaves, column, edges, lambda: x, kernel)
     return assemble([to_likelihoods(target, rho)], [target.nodes], n_nodes=1)

@@ -1,6 +1,6 @@
 """Kernel densities as small tables of log κ.
 
-All densities here are relative to the *floor* K_h(0) / n, the density at an isolated row: the log
+All densities here are relative to the *floor* k(0) / n, the density at an isolated row: the log
 density of an isolated row is 0 at its peak, and what is below 0 need not be kept.
 """
 
@@ -13,25 +13,32 @@ import numpy as np
 from admercs.density.arrays import Floats, Ints, pointers
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import Grids
-from admercs.density.smoothing import choose_runs, join_cells, lay_out, read_levels, spread_rows
-
-_CELLS = 32  # joined cells per bandwidth, up to twice as many
-_FINE = 8  # table points per bandwidth ...
-_COARSE = 5  # ... and where the table would get too long
-_CUT = 1e-5  # kernels end where all rows together would reach this share of the floor
+from admercs.density.kernels import Kernel, shape_of
+from admercs.density.pyramid import (
+    Pyramid,
+    build_pyramid,
+    edge_ratios,
+    log_densities,
+    log_outside,
+    positions,
+)
+from admercs.density.runs import Runs, choose_runs
+from admercs.density.smoothing import read_levels
 
 
 class Tables(NamedTuple):
     """Log density of each slot, relative to its floor, at equally spaced points.
 
-    A slot's points lie in segments; between two segments the floor holds. ``level`` and ``mass``
-    say how many rows have which log density, which is what a threshold needs.
+    A slot's points lie in segments, each with a spacing of its own. A segment holds from
+    ``segment_from`` to where the next one begins or its own points end; beyond, the floor holds.
+    ``level`` and ``mass`` say how many rows have which log density, which is what a threshold needs.
     """
 
-    log_floor: Floats  # per slot: log(K_h(0) / n), in units of the column
-    step: Floats  # per slot: spacing of the points
+    log_floor: Floats  # per slot: log(k(0) / n), in units of the column
     segment_ptr: Ints  # slots + 1
-    segment_start: Floats  # value of the first point of each segment
+    segment_from: Floats  # per segment: value from which on it is the one to read
+    segment_start: Floats  # per segment: value of its first point
+    step: Floats  # per segment: spacing of its points
     table_ptr: Ints  # segments + 1
     table: Floats
     level_ptr: Ints  # slots + 1
@@ -39,14 +46,14 @@ class Tables(NamedTuple):
     mass: Floats
 
 
-class _Layout(NamedTuple):
-    """Blocks of points (see ``lay_out``) and their spacing and the reach of a kernel per slot."""
+class _Segments(NamedTuple):
+    """Runs cut at the mirrors."""
 
-    spacing: Ints  # in cells
-    reach: Ints  # in points
-    block_ptr: Ints
-    origin: Ints
-    at: Ints
+    run: Ints
+    side: Ints  # 0 below the lower mirror, 1 between both, 2 above the upper one
+    begin: Ints  # first point, counted from the run's first ...
+    end: Ints  # ... and one past the last
+    start: Floats  # where the segment begins to hold, in points
 
 
 def max_points(n: Floats) -> Ints:
@@ -61,12 +68,15 @@ def max_points(n: Floats) -> Ints:
     return np.clip(n / 10, np.minimum(64 * n, 2048), 16384).astype(np.int64)
 
 
-def tabulate(counts: ValueCounts, grids: Grids, n: Floats, bandwidth: Floats) -> Tables:
+def tabulate(
+    counts: ValueCounts,
+    grids: Grids,
+    n: Floats,
+    bandwidth: Floats,
+    kernel: Kernel = "gaussian",
+    limits: tuple[float, float] | None = None,
+) -> Tables:
     """Tabulate the kernel density of each slot.
-
-    Every occupied cell spreads a Gaussian over the table points around it. Cells are first joined
-    to 1/32 of a bandwidth or less. Sharing rows between cells (linear binning) widens the kernel
-    by a sixth of a squared cell; the Gaussian is narrowed by as much.
 
     Parameters
     ----------
@@ -76,72 +86,98 @@ def tabulate(counts: ValueCounts, grids: Grids, n: Floats, bandwidth: Floats) ->
         Rows with a value.
     bandwidth : array of slots
         At least 16 cells each.
+    kernel : {"gaussian", "heavy"}
+        See ``kernels``.
+    limits : tuple of float, optional
+        Smallest and largest value of the column: what a kernel would put beyond them is reflected.
+        None for no reflection.
     """
     rows = np.maximum(n, 1.0)
     cap = max_points(rows)
-    shift = np.maximum(np.floor(np.log2(bandwidth / grids.width / _CELLS)), 0).astype(np.int64)
-    width = grids.width * 2.0**shift
-    ptr, cell, mass = _join(counts, shift)
-    layout = _lay_out(ptr, cell, bandwidth / width, rows, cap)
-    blocks = (layout.block_ptr, layout.origin, layout.at)
+    shape = shape_of(kernel)
+    pyramid = build_pyramid(counts, grids, rows, bandwidth, shape, limits, cap)
+    ratios = np.zeros((2, len(n)))
+    if limits is not None:
+        ratios = edge_ratios(pyramid, grids, limits)
+    y = log_densities(pyramid, grids, limits, ratios)
+    cells = pyramid.cells
+    level = np.empty(len(cells.cell))
+    finest = pyramid.levels[0]
+    read_levels(cells.ptr, cells.cell, pyramid.spacing, *finest.blocks, y[0], level)
 
-    density = np.zeros(int(layout.at[-1]))
-    spread_rows(ptr, cell, mass, layout.spacing, layout.reach, bandwidth / width, *blocks, density)
-    # What is far below the floor is never looked at; keep it finite.
-    log_density = np.log(np.maximum(density, 1e-6))
-    level = np.empty(len(cell))
-    read_levels(ptr, cell, layout.spacing, *blocks, log_density, level)
-
-    segment_ptr = np.zeros(len(n) + 1, dtype=np.int64)
-    # A run has at least five points.
-    runs = np.empty((int(cap.sum()) // 5 + 2 * len(n), 3), dtype=np.int64)
-    n_runs = choose_runs(log_density, layout.block_ptr, layout.at, cap, segment_ptr, runs)
-    block, begin, end = runs[:n_runs].T
-    size = end - begin
-    slots = np.repeat(np.arange(len(n)), np.diff(segment_ptr))
-    step = layout.spacing.astype(np.float64) * width
-    first = layout.origin[block] + begin - layout.at[block]
-    table_ptr = pointers(size)
-    kept = np.arange(table_ptr[-1]) + np.repeat(begin - table_ptr[:-1], size)
+    runs = choose_runs([level.blocks for level in pyramid.levels], y, cap)
+    segments = _cut(runs, pyramid, grids, limits or (-np.inf, np.inf))
+    slot = runs.slot[segments.run]
+    step = _steps(pyramid)[runs.level[segments.run], slot]
+    first = runs.first[segments.run] + segments.begin
     return Tables(
-        log_floor=-np.log(rows * bandwidth * np.sqrt(2 * np.pi)),
+        log_floor=np.log(shape.peak) - np.log(rows * bandwidth * np.sqrt(2 * np.pi)),
+        segment_ptr=pointers(np.bincount(slot, minlength=len(n))),
+        segment_from=grids.left[slot] + segments.start * step,
+        segment_start=grids.left[slot] + first * step,
         step=step,
-        segment_ptr=segment_ptr,
-        segment_start=grids.left[slots] + first * step[slots],
-        table_ptr=table_ptr,
-        table=log_density[kept],
-        level_ptr=ptr,
+        table_ptr=pointers(segments.end - segments.begin),
+        table=_values(runs, segments, pyramid, y, ratios),
+        level_ptr=cells.ptr,
         level=level,
-        mass=mass,
+        mass=cells.mass,
     )
 
 
-def _join(counts: ValueCounts, shift: Ints) -> tuple[Ints, Ints, Floats]:
-    """Join the cells of each slot (see ``join_cells``)."""
-    # Joining may share a cell between two, and rows far out take one more.
-    room = 2 * len(counts.cell) + len(shift)
-    ptr = np.zeros(len(shift) + 1, dtype=np.int64)
-    cell, mass = np.empty(room, dtype=np.int64), np.empty(room)
-    used = join_cells(counts.ptr, counts.cell, counts.weight, shift, ptr, cell, mass)
-    return ptr, cell[:used], mass[:used]
+def _steps(pyramid: Pyramid) -> Floats:
+    return np.stack([level.step for level in pyramid.levels])
 
 
-def _lay_out(ptr: Ints, cell: Ints, h: Floats, rows: Floats, cap: Ints) -> _Layout:
-    """Lay out table points, fine ones where they are not too many."""
-    reach = np.sqrt(2 * np.log(rows / _CUT)) * h
-    spacing = (h / _FINE).astype(np.int64)
-    for _ in range(2):
-        layout = _Layout(
-            spacing,
-            (reach / spacing).astype(np.int64) + 1,
-            np.zeros(len(h) + 1, dtype=np.int64),
-            np.empty(len(cell), dtype=np.int64),
-            np.zeros(len(cell) + 1, dtype=np.int64),
+def _cut(runs: Runs, pyramid: Pyramid, grids: Grids, limits: tuple[float, float]) -> _Segments:
+    """Cut runs at the mirrors and put them in the order of slots and values.
+
+    κ has a kink at a mirror. The segments on its two sides overlap, each going on as smoothly as it
+    came, and the upper one holds from the mirror on.
+    """
+    covered = (runs.first + 1.0, runs.first + runs.size - 2.0)
+    edges = []
+    for limit in limits:
+        where = np.stack([positions(level, grids, limit) for level in pyramid.levels])
+        # Far mirrors cut nothing; keep them within the numbers that can be counted.
+        edge = np.clip(where[runs.level, runs.slot], covered[0] - 4, covered[1] + 4)
+        edges.append((edge, np.floor(edge).astype(np.int64) - runs.first))
+    (low, low_at), (high, high_at) = edges
+    zero = np.zeros_like(runs.size)
+    sides = [
+        (covered[0] < low, zero, low_at + 3, covered[0]),
+        ((covered[1] > low) & (covered[0] < high), low_at - 1, high_at + 3, low),
+        (covered[1] > high, high_at - 1, runs.size, high),
+    ]
+    pieces = []
+    for side, (is_there, begin, end, start) in enumerate(sides):
+        run = np.flatnonzero(is_there)
+        pieces.append(_Segments(
+            run, np.full(len(run), side), np.maximum(begin, 0)[run],
+            np.minimum(end, runs.size)[run], np.maximum(start, covered[0])[run],
+        ))  # fmt: skip
+    joined = _Segments._make(np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    slot = runs.slot[joined.run]
+    where = joined.start * _steps(pyramid)[runs.level[joined.run], slot]
+    order = np.lexsort((where, slot))
+    return _Segments._make(field[order] for field in joined)
+
+
+def _values(
+    runs: Runs, segments: _Segments, pyramid: Pyramid, y: list[Floats], ratios: Floats
+) -> Floats:
+    """Gather the log densities of all segments."""
+    size = segments.end - segments.begin
+    ptr = pointers(size)
+    at = np.arange(ptr[-1]) + np.repeat(runs.at[segments.run] + segments.begin - ptr[:-1], size)
+    level = np.repeat(runs.level[segments.run], size)
+    side = np.repeat(segments.side, size)
+    slot = np.repeat(runs.slot[segments.run], size)
+    table = np.empty(len(at))
+    for j in range(len(y)):
+        here = np.flatnonzero(level == j)
+        table[here] = y[j][at[here]]
+        beyond = here[side[here] != 1]
+        table[beyond] = log_outside(
+            pyramid.levels[j], at[beyond], ratios[side[beyond] // 2, slot[beyond]]
         )
-        n_blocks = lay_out(ptr, cell, *layout)
-        layout = layout._replace(origin=layout.origin[:n_blocks], at=layout.at[: n_blocks + 1])
-        long = np.diff(layout.at[layout.block_ptr]) > cap
-        if not long.any():
-            break
-        spacing = np.where(long, (h / _COARSE).astype(np.int64), spacing)
-    return layout
+    return table

@@ -9,7 +9,7 @@ from admercs._compile import kernel
 from admercs.density.area import N_HEIGHTS
 from admercs.density.arrays import Floats, Ints
 from admercs.density.likelihoods import Likelihoods
-from admercs.density.lookup import log_ratio_continuous
+from admercs.density.lookup import density_arrays, log_ratio_continuous
 
 _PER_POINT = 4  # looks between two table points for where the density crosses τ
 _HALVINGS = 30
@@ -22,25 +22,21 @@ def is_continuous(likelihoods: Likelihoods, slot: int) -> bool:
 
 def log_ratios(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
     """Return the entries of a continuous slot at some points, floor applied."""
-    like = likelihoods
-    arrays = (
-        like.log_floor, like.step, like.segment_ptr, like.segment_start, like.table_ptr, like.table,
-    )  # fmt: skip
     x = np.ascontiguousarray(points, dtype=np.float64)
     out = np.empty(len(x))
-    _look_up(slot, x, *arrays, out)
+    _look_up(slot, x, *density_arrays(likelihoods), out)
     return out
 
 
 @kernel
 def _look_up(
     slot: int, x: Floats,
-    log_floor: Floats, step: Floats, segment_ptr: Ints, segment_start: Floats, table_ptr: Ints,
-    table: NDArray[np.float32], out: Floats,
+    log_floor: Floats, segment_ptr: Ints, segment_from: Floats, segment_start: Floats,
+    step: Floats, table_ptr: Ints, table: NDArray[np.float32], out: Floats,
 ) -> None:  # fmt: skip
     for i in range(len(x)):
         out[i] = log_ratio_continuous(
-            slot, x[i], log_floor, step, segment_ptr, segment_start, table_ptr, table
+            slot, x[i], log_floor, segment_ptr, segment_from, segment_start, step, table_ptr, table
         )
 
 
@@ -97,17 +93,27 @@ def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, flo
     typical = likelihoods.log_typical[slot]
     if likelihoods.log_floor[slot] >= typical:
         return [(-np.inf, np.inf)]
-    regions = []
-    for segment in range(likelihoods.segment_ptr[slot], likelihoods.segment_ptr[slot + 1]):
+    x = _looks(likelihoods, slot)
+    inside = log_ratios(likelihoods, slot, x) >= typical
+    # Both ends are at the floor, so crossings come in pairs.
+    crossings = np.flatnonzero(inside[1:] != inside[:-1])
+    ends = _crossings(likelihoods, slot, x[crossings], x[crossings + 1]).tolist()
+    return list(zip(ends[::2], ends[1::2], strict=True))
+
+
+def _looks(likelihoods: Likelihoods, slot: int) -> Floats:
+    """Return places all over a slot's segments, close to each other, the first and last outside."""
+    places = []
+    begin, stop = likelihoods.segment_ptr[slot : slot + 2]
+    for segment in range(begin, stop):
         n_points = int(likelihoods.table_ptr[segment + 1] - likelihoods.table_ptr[segment])
         offsets = np.arange(_PER_POINT * (n_points - 1) + 1) / _PER_POINT
-        x = likelihoods.segment_start[segment] + offsets * likelihoods.step[slot]
-        inside = log_ratios(likelihoods, slot, x) >= typical
-        # Both ends of a segment are below the floor, so crossings come in pairs.
-        crossings = np.flatnonzero(inside[1:] != inside[:-1])
-        ends = _crossings(likelihoods, slot, x[crossings], x[crossings + 1]).tolist()
-        regions += list(zip(ends[::2], ends[1::2], strict=True))
-    return regions
+        x = likelihoods.segment_start[segment] + offsets * likelihoods.step[segment]
+        # Where segments overlap the later one holds.
+        end = likelihoods.segment_from[segment + 1] if segment + 1 < stop else np.inf
+        first = likelihoods.segment_from[segment] if segment > begin else -np.inf
+        places.append(x[(x >= first) & (x < end)])
+    return np.concatenate(places) if places else np.empty(0)
 
 
 def _crossings(likelihoods: Likelihoods, slot: int, low: Floats, high: Floats) -> Floats:

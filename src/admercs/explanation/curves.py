@@ -15,28 +15,42 @@ def log_density(
     likelihoods: Likelihoods, slot: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the grid points of a slot, all segments in a row, and the log density there."""
-    points, heights = [], []
-    for segment in range(likelihoods.segment_ptr[slot], likelihoods.segment_ptr[slot + 1]):
-        start, stop = likelihoods.table_ptr[segment : segment + 2]
-        points.append(
-            likelihoods.segment_start[segment] + likelihoods.step[slot] * np.arange(stop - start)
-        )
-        table = likelihoods.table[start:stop].astype(np.float64)
-        heights.append(to_log_density(likelihoods, slot, table))
-    if not points:
+    segments = _segments(likelihoods, slot)
+    if not segments:
         return np.empty(0), np.empty(0)
-    return np.concatenate(points), np.concatenate(heights)
+    x, heights, _, _ = zip(*segments, strict=True)
+    return np.concatenate(x), np.concatenate(heights)
 
 
 def density(likelihoods: Likelihoods, slot: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a curve to draw: it falls to zero between the segments."""
-    x, heights = log_density(likelihoods, slot)
-    if not len(x):
-        return x, heights
-    gaps = np.flatnonzero(np.diff(x) > 1.5 * likelihoods.step[slot])
-    inner = np.concatenate([x[gaps] + likelihoods.step[slot], x[gaps + 1] - likelihoods.step[slot]])
-    ends = np.array([x[0] - likelihoods.step[slot], x[-1] + likelihoods.step[slot]])
-    points = np.concatenate([x, inner, ends])
-    values = np.concatenate([np.exp(heights), np.zeros(len(inner) + 2)])
-    order = np.argsort(points, kind="stable")
-    return points[order], values[order]
+    """Return a curve to draw: it falls to zero where no segment follows."""
+    segments = _segments(likelihoods, slot)
+    points, values = [np.empty(0)], [np.empty(0)]
+    for i, (x, heights, step, goes_on) in enumerate(segments):
+        before = [] if i > 0 and segments[i - 1][3] else [x[0] - step]
+        after = [] if goes_on else [x[-1] + step]
+        points.append(np.concatenate((before, x, after)))
+        values.append(np.concatenate((0 * np.array(before), np.exp(heights), 0 * np.array(after))))
+    return np.concatenate(points), np.concatenate(values)
+
+
+def _segments(
+    likelihoods: Likelihoods, slot: int
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64], float, bool]]:
+    """Return per segment its points, their log density, their spacing, and whether it goes on."""
+    found = []
+    reached = -np.inf
+    end = likelihoods.segment_ptr[slot + 1]
+    for segment in range(likelihoods.segment_ptr[slot], end):
+        start, stop = likelihoods.table_ptr[segment : segment + 2]
+        step, first = likelihoods.step[segment], likelihoods.segment_start[segment]
+        x = first + step * np.arange(stop - start)
+        # Where segments overlap the later one holds.
+        until = likelihoods.segment_from[segment + 1] if segment + 1 < end else np.inf
+        holds = (x < until) & ((x >= likelihoods.segment_from[segment]) | (x > reached))
+        reached = first + step * (stop - start - 1.5)
+        heights = likelihoods.table[start:stop][holds].astype(np.float64)
+        if holds.any():
+            log_heights = to_log_density(likelihoods, slot, heights)
+            found.append((x[holds], log_heights, float(step), bool(until <= reached)))
+    return found
