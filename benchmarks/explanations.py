@@ -7,8 +7,9 @@ subspaces in which that row is an outlier. Compared are
 - OutlierTree: the suspicious column and its conditions; rows it does not flag have no explanation;
 - SHAP on an isolation forest: the two attributes with the largest contributions.
 
-Usage: ``python benchmarks/explanations.py [--data FOLDER] [--dims 10 20 …]``; writes
-``benchmarks/results/explanations.json`` and ``explanations.md``.
+Usage: ``python benchmarks/explanations.py [--data FOLDER] [--methods admercs …]``; writes
+``benchmarks/results/explanations.json`` and ``explanations.md``. With ``--methods`` the results of
+the other methods are kept as they are in the file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from admercs.datasets import load_hics
 from admercs.datasets.hics import HICS_DIMENSIONS, HICS_VERSIONS
 from admercs.datasets.labelled import LabelledArray
 
-RESULTS = Path(__file__).parent / "results"
+FILE = Path(__file__).parent / "results" / "explanations.json"
 Named = dict[int, set[int]]
 
 
@@ -86,15 +87,15 @@ def right(data: LabelledArray, named: Named) -> int:
     )
 
 
-def run(dims: list[int], folder: str | None) -> list[dict[str, object]]:
+def run(methods: list[str], folder: str | None) -> list[dict[str, object]]:
     lines: list[dict[str, object]] = []
-    for n_dims in dims:
+    for n_dims in HICS_DIMENSIONS:
         for version in HICS_VERSIONS:
             data = load_hics(n_dims, version, folder)
             rows = np.flatnonzero(data.y)
-            for method, explain in METHODS.items():
+            for method in methods:
                 start = time.perf_counter()
-                named = explain(data, rows)
+                named = METHODS[method](data, rows)
                 lines.append(
                     {
                         "set": data.name,
@@ -141,15 +142,18 @@ def table(lines: list[dict[str, object]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", help="the data folder")
-    parser.add_argument("--dims", type=int, nargs="+", default=list(HICS_DIMENSIONS))
+    parser.add_argument("--methods", choices=list(METHODS), nargs="+", default=list(METHODS))
     options = parser.parse_args()
-    lines = run(options.dims, options.data)
+    kept = json.loads(FILE.read_text()) if FILE.exists() else []
+    lines = [line for line in kept if line["method"] not in options.methods]
+    lines += run(options.methods, options.data)
+    order = list(METHODS)
+    lines.sort(key=lambda line: (line["dims"], line["set"], order.index(line["method"])))
     report = table(lines)
     print(report)
-    if options.dims == list(HICS_DIMENSIONS):
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "explanations.json").write_text(json.dumps(lines, indent=1) + "\n")
-        (RESULTS / "explanations.md").write_text(report)
+    FILE.parent.mkdir(exist_ok=True)
+    FILE.write_text(json.dumps(lines, indent=1) + "\n")
+    FILE.with_suffix(".md").write_text(report)
 
 
 if __name__ == "__main__":
