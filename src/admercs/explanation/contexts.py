@@ -64,6 +64,14 @@ def describe_context(model: Model, leaf: int, *, noun: str = "rows") -> Context:
     ------
     ValueError
         If there is no such leaf.
+
+    Examples
+    --------
+    >>> from admercs import ADMERCS
+    >>> model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
+    >>> leaf = model.explain([["cat", "woof"]])[0].reasons[0].context
+    >>> print(describe_context(model.model_, leaf, noun="pets"))
+    Pets with x1 = woof (n = 100) typically have x0 = dog (100%).
     """
     forest = model.forest
     if not 0 <= leaf < len(forest.feature):

@@ -45,6 +45,13 @@ def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[
     ------
     ValueError
         If ``top`` is negative.
+
+    Examples
+    --------
+    >>> from admercs import ADMERCS
+    >>> model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
+    >>> print(patterns(model.model_, top=1, noun="pets")[0])
+    Pets with x1 = woof (n = 100) typically have x0 = dog (100%). Also seen from x1.
     """
     if top is not None and (isinstance(top, bool) or top < 0):
         raise ValueError(f"top must be None or a number of patterns, 0 or more; it is {top!r}")

@@ -29,7 +29,7 @@ __all__ = ["explain_rows"]
 
 Raw = Callable[[int, int], object]
 
-MIN_SHARE = 0.005  # a reason that would be listed with 0% is left to the rest
+MIN_SHARE = 0.02  # weaker reasons are left to the rest
 
 
 def explain_rows(
@@ -43,7 +43,7 @@ def explain_rows(
     raw: Raw | None = None,
     frame: Literal["pandas", "polars"] | None = None,
 ) -> Explanations:
-    """Explain rows that a model has judged.
+    r"""Explain rows that a model has judged.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def explain_rows(
         What the rows are called; by default their numbers 0, 1, …
     top : int or None, default=3
         The most reasons given per row; 0 gives none (only scores), None all, even those that
-        make up less than half a per cent of the evidence.
+        make up less than two per cent of the evidence.
     noun : str, default="rows"
         What the rows are called, in the plural: "cars" makes "Cars with …".
     raw : callable, optional
@@ -75,6 +75,19 @@ def explain_rows(
     ------
     ValueError
         If ``top`` is negative or the number of labels is wrong.
+
+    Examples
+    --------
+    The estimator's ``explain`` judges the rows and calls this function.
+
+    >>> from admercs import ADMERCS
+    >>> model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
+    >>> reason = model.explain([["cat", "woof"]], noun="pets")[0].reasons[0]
+    >>> reason.target, reason.value, reason.n
+    ('x0', 'cat', 100)
+    >>> print(reason.text.replace(", but", ",\nbut"))
+    Pets with x1 = woof (n = 100) typically have x0 = dog (100%),
+    but this pet has x0 = cat (none of 100). Also seen from x1.
     """
     n_rows = values.shape[1]
     if top is not None and (isinstance(top, bool) or top < 0):
