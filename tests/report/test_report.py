@@ -174,6 +174,11 @@ def test_facade(model, cars, tmp_path, monkeypatch, summary):
     assert report.to_dict()["rows"]
 
 
+def test_from_the_estimator(model, cars, summary):
+    found = model.report(cars, name="cars", noun="cars").to_dict()
+    assert {**found, "created": ""} == {**summary, "created": ""}
+
+
 def test_words_for_thresholds():
     assert "1 in 1,000" in threshold_meaning("auto")
     assert "score 0.9" in threshold_meaning({"score": 0.9})

@@ -8,6 +8,7 @@ import importlib
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
@@ -48,8 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _guarded(options: argparse.Namespace) -> int:
     _end_cleanly_on_termination()
     try:
-        command = importlib.import_module(f"admercs.cli.commands.{options.command}")
-        command.run(options)
+        with warnings.catch_warnings():
+            # Warnings are for programmers; what a user should know is part of the output.
+            if not options.debug:
+                warnings.simplefilter("ignore")
+            command = importlib.import_module(f"admercs.cli.commands.{options.command}")
+            command.run(options)
         sys.stdout.flush()
     except UserError as error:
         return _failed(options, str(error), error.status)

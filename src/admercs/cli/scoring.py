@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,10 +51,7 @@ class Wanted:
 def blamed(name: str) -> Iterator[None]:
     """Say which table the detector complains about; its messages name the column and the cure."""
     try:
-        # What was set aside and why is part of the summary; a warning would say it twice.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            yield
+        yield
     except (ValueError, TypeError) as error:
         if not _about_the_table(error):
             raise
