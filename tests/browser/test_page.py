@@ -219,6 +219,14 @@ def test_contrast_in_both_schemes(open_page, sample_path, scheme):
     assert page.evaluate(CONTRAST) == []
 
 
+def test_a_narrow_table_is_still_a_table(open_page, sample_path):
+    page = open_page(sample_path, viewport={"width": 390, "height": 800})
+    table = page.get_by_role("table", name="Rows by anomaly score")
+    assert table.get_by_role("row").count() == 26
+    assert table.get_by_role("rowheader").count() == 25
+    assert table.get_by_role("columnheader").count() == 6
+
+
 @pytest.mark.parametrize("width", [320, 390, 800])
 def test_fits_narrow_screens(open_page, sample_path, width):
     page = open_page(sample_path, "#row-7", viewport={"width": width, "height": 800})

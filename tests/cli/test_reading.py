@@ -213,6 +213,7 @@ BAD = {
         "x.csv",
         "line 2: byte 0xe9 is not utf-8",
     ),
+    "a name twice": (b"a,b,a\n1,2,3\n", "d.csv", "the column 'a' more than once"),
     "an open quote": (b'a,b\n1,"x\n2,3\n', "q.csv", "q.csv"),
     "no database": (b"nothing", "n.duckdb", "neither a DuckDB nor an SQLite file"),
     "broken parquet": (b"PAR1 and then nothing", "p.parquet", "cannot read p.parquet"),

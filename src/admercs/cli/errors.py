@@ -35,7 +35,9 @@ def os_error(error: OSError, path: str | os.PathLike[str], doing: str) -> UserEr
         errno.EPERM: "permission denied. Check who may use it, or choose another place.",
         errno.EROFS: "the file system is read-only. Choose another place.",
         errno.ENOSPC: "no space left on the device. Free some space or write elsewhere.",
-        errno.EDQUOT: "your disk quota is used up. Free some space or write elsewhere.",
+        getattr(
+            errno, "EDQUOT", -1
+        ): "your disk quota is used up. Free some space or write elsewhere.",
         errno.EFBIG: "the file would become larger than allowed here. Write elsewhere.",
         errno.EISDIR: "it is a folder. Give the name of a file.",
         errno.ENOTDIR: "part of its path is a file, not a folder. Check the path.",

@@ -46,7 +46,7 @@ def whole_file(path: str) -> Iterator[Path]:
     try:
         yield temporary
         with writing(path):
-            with temporary.open("rb") as stream:
+            with temporary.open("r+b") as stream:
                 os.fsync(stream.fileno())
             mask = os.umask(0)
             os.umask(mask)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import glob
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,6 +229,8 @@ def _recognise_csv(paths: Sequence[Path], name: str, reading: Reading, scratch: 
         ) from None
     readable = [_readable(path, k, reading.encoding, scratch) for k, path in enumerate(paths)]
     delimiter = reading.delimiter or _delimiter(readable[0])
+    if reading.header:
+        _check_header(name, readable[0], delimiter)
     size = sum(path.stat().st_size for path in readable)
     sql = read_csv_sql(
         [str(path) for path in readable],
@@ -247,6 +251,21 @@ def _delimiter(path: Path) -> str:
             return delimiter_of(stream.readline(1 << 20))
     except (UnicodeDecodeError, OSError):
         return ","
+
+
+def _check_header(name: str, path: Path, delimiter: str) -> None:
+    """Refuse a header with the same name twice: DuckDB would rename the second one silently."""
+    try:
+        with open_text(path) as stream:
+            header = next(csv.reader(stream, delimiter=delimiter), [])
+    except (UnicodeDecodeError, csv.Error, OSError):
+        return  # the reader will find out, and say where
+    twice = [column for column, n in Counter(header).items() if column and n > 1]
+    if twice:
+        raise UserError(
+            f"{name}: the header has the column {twice[0]!r} more than once. Give each column a "
+            "name of its own."
+        )
 
 
 def _readable(path: Path, k: int, encoding: str, scratch: Path) -> Path:

@@ -46,7 +46,7 @@ function drawHeadings() {
     const sorted = state.sort === heading.key;
     const direction = state.direction > 0 ? "ascending" : "descending";
     const arrow = sorted ? (state.direction > 0 ? "▴" : "▾") : "";
-    return el("th", { scope: "col", class: "col-" + heading.key, "aria-sort": sorted ? direction : null },
+    return el("th", { scope: "col", role: "columnheader", class: "col-" + heading.key, "aria-sort": sorted ? direction : null },
       el("button", { type: "button", class: "sort", "data-key": heading.key, on: { click: () => sortBy(heading) } },
         heading.title, el("span", { class: "arrow", "aria-hidden": "true", text: arrow })));
   });
@@ -71,19 +71,24 @@ function evidenceBar(row) {
 function rowCells(row) {
   const open = state.open === row.row;
   const button = el("button", {
-    type: "button", class: "opener", "aria-expanded": String(open), "aria-controls": "detail-" + row.row,
+    type: "button", class: "opener", "aria-expanded": String(open), "aria-controls": open ? "detail-" + row.row : null,
     on: { click: () => toggle(row) },
   }, el("span", { class: "chevron", "aria-hidden": "true" }), el("span", { text: row.label }));
   const onRow = (event) => {
     if (!event.target.closest("button") && !String(getSelection())) toggle(row);
   };
-  return el("tr", { id: "row-" + row.row, class: (open ? "opened" : "") + (row.flagged ? " flagged" : ""), on: { click: onRow } },
-    el("th", { scope: "row", class: "col-label" }, button),
-    el("td", { class: "col-score", text: formatScore(row.score) }),
-    el("td", { class: "col-evidence" }, evidenceBar(row)),
-    el("td", { class: "col-kind" }, el("span", { class: row.association ? "badge association" : "badge", text: kindText(row) })),
-    el("td", { class: "col-column", text: mainColumn(row) }),
-    el("td", { class: "col-why" }, el("span", { class: "clamp", text: row.reasons[0] ? row.reasons[0].text : "" })));
+  // The roles stay when a narrow screen turns rows into cards, which takes them from the elements.
+  const cell = (key, attributes, ...children) => el("td", { role: "cell", class: "col-" + key, ...attributes }, ...children);
+  const kind = el("span", { class: row.association ? "badge association" : "badge", text: kindText(row) });
+  const why = el("span", { class: "clamp", text: row.reasons[0] ? row.reasons[0].text : "" });
+  const classes = (open ? "opened" : "") + (row.flagged ? " flagged" : "");
+  return el("tr", { id: "row-" + row.row, role: "row", class: classes, on: { click: onRow } },
+    el("th", { scope: "row", role: "rowheader", class: "col-label" }, button),
+    cell("score", { text: formatScore(row.score) }),
+    cell("evidence", {}, evidenceBar(row)),
+    cell("kind", {}, kind),
+    cell("column", { text: mainColumn(row) }),
+    cell("why", {}, why));
 }
 
 function drawRows() {
@@ -100,7 +105,7 @@ function drawRows() {
 }
 
 function detailLine(row) {
-  return el("tr", { id: "detail-" + row.row, class: "detail-line" }, el("td", { colspan: HEADINGS.length }, detail(row)));
+  return el("tr", { id: "detail-" + row.row, role: "row", class: "detail-line" }, el("td", { role: "cell", colspan: HEADINGS.length }, detail(row)));
 }
 
 function toggle(row) {
@@ -109,15 +114,19 @@ function toggle(row) {
   if (before) {
     before.nextElementSibling.remove();
     before.classList.remove("opened");
-    before.querySelector(".opener").setAttribute("aria-expanded", "false");
+    const closing = before.querySelector(".opener");
+    closing.setAttribute("aria-expanded", "false");
+    closing.removeAttribute("aria-controls");
   }
   state.open = opening ? row.row : null;
   remember(opening ? "#row-" + row.row : "#anomalies");
   if (!opening) return;
   const line = byId("row-" + row.row);
   line.classList.add("opened");
-  line.querySelector(".opener").setAttribute("aria-expanded", "true");
   line.after(detailLine(row));
+  const opener = line.querySelector(".opener");
+  opener.setAttribute("aria-expanded", "true");
+  opener.setAttribute("aria-controls", "detail-" + row.row);
 }
 
 function remember(fragment) {
