@@ -85,7 +85,7 @@ def not_distinguishable(ranks: Sequence[float], distance: float) -> list[tuple[i
     Examples
     --------
     >>> from admercs.experiments.ranking import not_distinguishable
-    >>> not_distinguishable([1.0, 1.5, 2.9, 3.1], 1.6)
+    >>> not_distinguishable([1.0, 1.5, 2.9, 3.0], 1.6)
     [(0, 1), (1, 3)]
     """
     groups: list[tuple[int, int]] = []

@@ -82,6 +82,8 @@ class Store:
         # Several processes write: each waits for its turn.
         self._connection = sqlite3.connect(path, timeout=120)
         self._connection.execute("PRAGMA journal_mode = WAL")
+        # Survives the end of the process at any time; a power cut may cost the last few results.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
         with self._connection:
             self._connection.execute(_SCHEMA)
 
