@@ -79,7 +79,7 @@ def fit_model(
     )  # fmt: skip
     likelihoods = fit_likelihoods(
         forest, codes, leaves, table.column, binning.edges, schema.used, settings.judging.rho,
-        n_jobs, tell("densities"), likelihood=settings.judging.likelihood,
+        n_jobs, tell("densities"), likelihood=settings.judging.likelihood, kernel=settings.judging.kernel,
     )  # fmt: skip
     del codes
     model = first_model(schema, forest, likelihoods, settings, table.n_rows)

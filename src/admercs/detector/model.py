@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from admercs.density.kernels import Kernel
 from admercs.density.likelihoods import Likelihoods
 from admercs.evidence.noisy_or import Weighing
 from admercs.table.schema import Schema
@@ -26,6 +27,11 @@ class Settings:
     rho: float
     gamma_delta: float
     gamma_lambda: float
+
+    @property
+    def kernel(self) -> Kernel:
+        """What densities are made of: heavy tails make far odder than near; the paper has Gaussians."""
+        return "heavy" if self.likelihood == "area" else "gaussian"
 
     @property
     def weighing(self) -> Weighing:
