@@ -174,6 +174,22 @@ def test_facade(model, cars, tmp_path, monkeypatch, summary):
     assert report.to_dict()["rows"]
 
 
+def test_columns_in_another_order_and_without_names(model, cars, summary):
+    shuffled = cars[list(cars.columns)[::-1]]
+    found = model.report(shuffled, name="cars", noun="cars").to_dict()
+    assert {**found, "created": ""} == {**summary, "created": ""}
+    plain = np.random.default_rng(0).normal(size=(200, 3))
+    plain[:, 2] = 7.0  # set aside
+    with pytest.warns(UserWarning, match="set aside"):
+        nameless = ADMERCS().fit(plain)
+    rows = nameless.report(plain).to_dict()["rows"]
+    assert rows[0]["values"][2] == "7"
+    frame = pa.table({"a": plain[:, 0], "b": plain[:, 1], "c": plain[:, 2]})
+    with pytest.warns(UserWarning, match="feature names"):
+        named = nameless.report(frame).to_dict()
+    assert named["rows"] == rows
+
+
 def test_from_the_estimator(model, cars, summary):
     found = model.report(cars, name="cars", noun="cars").to_dict()
     assert {**found, "created": ""} == {**summary, "created": ""}

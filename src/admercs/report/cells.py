@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.explanation.voice import Voice
+from admercs.table.columns import Column
 from admercs.table.frame import Frame
+from admercs.table.schema import Schema
 from admercs.table.values import RawColumn
 
-__all__ = ["cell_texts", "raw_texts"]
+__all__ = ["cell_texts", "place_of", "raw_texts"]
 
 LONGEST = 300  # characters of a cell; whole documents do not belong into a report
 
@@ -37,7 +39,7 @@ def cell_texts(
     attributes = {column.position: m for m, column in enumerate(schema.used)}
     columns = []
     for column in schema.columns:
-        at = frame.names.index(column.name) if frame.named else column.position
+        at = place_of(column, voice.model.schema, frame)
         m = attributes.get(column.position)
         if m is None:
             columns.append(raw_texts(frame.column(at), chosen))
@@ -46,6 +48,12 @@ def cell_texts(
         else:
             columns.append(_categories(voice, m, values[m], frame, at, chosen))
     return [[_shortened(column[k]) for column in columns] for k in range(len(chosen))]
+
+
+def place_of(column: Column, schema: Schema, frame: Frame) -> int:
+    """Return where a column stands in a table, which may have its columns in another order."""
+    by_name = schema.named and frame.named
+    return frame.names.index(column.name) if by_name else column.position
 
 
 def _number(voice: Voice, attribute: int, x: float) -> str | None:

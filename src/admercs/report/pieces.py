@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.detector.judge import Judge, run_blocks
+from admercs.detector.judge import BLOCK, Judge, run_blocks
 from admercs.detector.model import Judgement, Model
 from admercs.explanation import Explanations, explain_rows
 from admercs.explanation.voice import Voice
-from admercs.report.cells import cell_texts
+from admercs.report.cells import cell_texts, place_of
 from admercs.table.frame import Frame, read_frame
 from admercs.table.prepared import Prepared, prepare
 
@@ -143,73 +143,72 @@ def judge_piece(
     """
     frame = read_frame(X)
     table = prepare(frame, model.schema)
-    n_rows = table.n_rows
     if labels is None:
-        labels = range(first, first + n_rows)
-    elif len(labels) != n_rows:
-        raise ValueError(f"there are {len(labels)} labels for {n_rows} rows")
-    judge, used = Judge(model), model.schema.used
-    evidence, association = np.empty(n_rows), np.empty(n_rows, np.bool_)
-    per_column = np.zeros((len(used), 1 + n_rows // _block_size()))
-    missing = np.zeros(len(model.schema.columns), np.int64)
-    leaves = {leaf: model.forest.tree_of(leaf) for leaf in model.members}
-    found: dict[tuple[int, int], NDArray[np.int64]] = {}
-
-    def work(start: int, stop: int) -> None:
-        block = table.block(start, stop)
-        judgement = judge.judge(block)
-        cells = judgement.cells()
-        evidence[start:stop] = cells.sum(axis=0)
-        association[start:stop] = judgement.context.sum(axis=0) > evidence[start:stop] / 2
-        per_column[:, start // _block_size()] = cells.sum(axis=1)
-        for leaf, tree in leaves.items():
-            inside = np.flatnonzero(judgement.leaf[tree] == leaf)
-            if len(inside):
-                found[leaf, start] = start + inside
-
-    run_blocks(work, n_rows, n_jobs)
-    column_evidence = np.zeros(len(model.schema.columns))
-    for m, column in enumerate(used):
-        column_evidence[column.position] = per_column[m].sum()
-    _count_missing(model, frame, table, missing)
+        labels = range(first, first + table.n_rows)
+    elif len(labels) != table.n_rows:
+        raise ValueError(f"there are {len(labels)} labels for {table.n_rows} rows")
+    tally = _Tally(model, table)
+    run_blocks(tally.take, table.n_rows, n_jobs)
     return Piece(
         model=model,
         frame=frame,
         table=table,
-        evidence=evidence,
-        association=association,
-        column_evidence=column_evidence,
-        missing=missing,
-        members=_joined(found),
+        evidence=tally.evidence,
+        association=tally.association,
+        column_evidence=tally.column_evidence(),
+        missing=_count_missing(model, frame, table),
+        members=tally.members(),
         first=first,
         labels=labels,
     )
 
 
-def _block_size() -> int:
-    from admercs.detector.judge import BLOCK
+class _Tally:
+    """Judges block after block, perhaps in several threads: each block has places of its own."""
 
-    return BLOCK
+    def __init__(self, model: Model, table: Prepared) -> None:
+        self.model, self.table, self.judge = model, table, Judge(model)
+        self.evidence = np.empty(table.n_rows)
+        self.association = np.empty(table.n_rows, np.bool_)
+        self._cells = np.zeros((1 + table.n_rows // BLOCK, len(model.schema.used)))
+        self._tree_of = {leaf: model.forest.tree_of(leaf) for leaf in model.members}
+        self._found: dict[tuple[int, int], NDArray[np.int64]] = {}
+
+    def take(self, start: int, stop: int) -> None:
+        """Judge the rows of one block."""
+        judgement = self.judge.judge(self.table.block(start, stop))
+        cells = judgement.cells()
+        evidence = self.evidence[start:stop] = cells.sum(axis=0)
+        self.association[start:stop] = judgement.context.sum(axis=0) > evidence / 2
+        self._cells[start // BLOCK] = cells.sum(axis=1)
+        for leaf, tree in self._tree_of.items():
+            inside = np.flatnonzero(judgement.leaf[tree] == leaf)
+            if len(inside):
+                self._found[leaf, start] = start + inside
+
+    def column_evidence(self) -> NDArray[np.float64]:
+        """Return the evidence per column of the table; unused columns have none."""
+        out = np.zeros(len(self.model.schema.columns))
+        out[[column.position for column in self.model.schema.used]] = self._cells.sum(axis=0)
+        return out
+
+    def members(self) -> dict[int, NDArray[np.int64]]:
+        """Return the rows of each anomalous context, in the order of the table."""
+        rows: dict[int, list[NDArray[np.int64]]] = {}
+        for (leaf, _), found in sorted(self._found.items()):
+            rows.setdefault(leaf, []).append(found)
+        return {leaf: np.concatenate(parts) for leaf, parts in rows.items()}
 
 
-def _count_missing(model: Model, frame: Frame, table: Prepared, missing: NDArray[np.int64]) -> None:
+def _count_missing(model: Model, frame: Frame, table: Prepared) -> NDArray[np.int64]:
+    """Count the missing values of every column of the table, used or not."""
     attributes = {column.position: m for m, column in enumerate(model.schema.used)}
+    missing = np.zeros(len(model.schema.columns), np.int64)
     for column in model.schema.columns:
         at = column.position
         if at in attributes:
             missing[at] = np.isnan(table.column(attributes[at])).sum()
         else:
-            missing[at] = frame.column(_place(frame, column.name, at)).is_missing().sum()
-
-
-def _place(frame: Frame, name: str, position: int) -> int:
-    """Return where a column stands in a table that may have its columns in another order."""
-    return frame.names.index(name) if frame.named else position
-
-
-def _joined(found: dict[tuple[int, int], NDArray[np.int64]]) -> dict[int, NDArray[np.int64]]:
-    """Put the rows of each context together, in the order of the table."""
-    members: dict[int, list[NDArray[np.int64]]] = {}
-    for (leaf, _), rows in sorted(found.items()):
-        members.setdefault(leaf, []).append(rows)
-    return {leaf: np.concatenate(parts) for leaf, parts in members.items()}
+            place = place_of(column, model.schema, frame)
+            missing[at] = frame.column(place).is_missing().sum()
+    return missing
