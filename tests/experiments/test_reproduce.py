@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from admercs.experiments import benchmarks, figures, run
+from admercs.experiments import benchmarks, figures, protocol, run
 from admercs.experiments.algorithms import Scored
 from admercs.experiments.command import main
 from admercs.experiments.document import Document
@@ -32,7 +32,9 @@ def instant(monkeypatch):
 
 @pytest.fixture
 def few_sets(monkeypatch):
-    """Only four sets of Synth-C."""
+    """Only four sets of Synth-C, and a few points of each grid."""
+    grids = {name: grid[:: len(grid) // 8] for name, grid in protocol.GRIDS.items()}
+    monkeypatch.setattr(protocol, "GRIDS", grids)
     whole = benchmarks._LISTS["Synth-C"]
     monkeypatch.setitem(benchmarks._LISTS, "Synth-C", lambda name: whole(name)[:4])
 
