@@ -118,18 +118,53 @@ def no_counts(rules: GrowthRules, sketch: Sketch, layout: Layout) -> LevelCounts
 
 
 @kernel
-def find_places(codes, is_nominal, nodes, place, out):  # type: ignore[no-untyped-def]
-    """Walk rows down a tree by their codes; write the place of the node each of them ends in."""
+def fill_turns(feature, bins, missing_left, bits, left, right, is_nominal, turns):  # type: ignore[no-untyped-def]
+    """Write for each node and code where a row goes next; in a leaf it stays where it is."""
+    for node in range(len(feature)):
+        column = feature[node]
+        for code in range(turns.shape[1]):
+            if column < 0:
+                turns[node, code] = node
+                continue
+            goes = goes_left(code, bins[node], is_nominal[column], missing_left[node], bits[node])
+            turns[node, code] = left[node] if goes else right[node]
+
+
+@kernel
+def walk(codes, feature, turns, depth, place, out):  # type: ignore[no-untyped-def]
+    """Take all rows down `depth` steps and write the place of the node each of them ends in.
+
+    Which way a row goes cannot be predicted, so every step is a look-up and none is a branch.
+    """
     for i in range(codes.shape[1]):
-        node = 0
-        while nodes.feature[node] >= 0:
-            feature = nodes.feature[node]
-            left = goes_left(
-                np.int64(codes[feature, i]), nodes.bin[node], is_nominal[feature],
-                nodes.missing_left[node], nodes.bits[node],
-            )  # fmt: skip
-            node = nodes.left[node] if left else nodes.right[node]
+        node = np.int64(0)
+        for _ in range(depth):
+            node = np.int64(turns[node, codes[feature[node], i]])
         out[i] = place[node]
+
+
+def find_places(
+    codes: Codes,
+    is_nominal: NDArray[np.bool_],
+    nodes: NodeArrays,
+    place: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Walk rows down a tree by their codes; write the place of the node each of them ends in."""
+    n_codes = 256 if codes.itemsize == 1 else int(codes.max(initial=0)) + 1
+    n_nodes = len(nodes.feature)
+    # As small as can be: the table should stay in the first-level cache.
+    turns = np.empty((n_nodes, n_codes), np.uint16 if n_nodes < 1 << 16 else np.uint32)
+    fill_turns(
+        nodes.feature, nodes.bin, nodes.missing_left, nodes.bits, nodes.left, nodes.right,
+        is_nominal, turns,
+    )  # fmt: skip
+    depth = np.zeros(len(nodes.feature), np.int64)
+    for node in np.flatnonzero(nodes.feature >= 0):  # a parent comes before its children
+        depth[nodes.left[node]] = depth[nodes.right[node]] = depth[node] + 1
+    # A leaf looks at column 0, and stays where it is whatever it sees there.
+    column = np.maximum(nodes.feature, 0)
+    walk(codes, column, turns, int(depth.max()), place, out)
 
 
 @kernel
