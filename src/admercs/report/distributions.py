@@ -21,7 +21,7 @@ __all__ = ["AXES", "Distributions", "axis_value", "significant"]
 AXES = {"date": "time", "datetime": "time", "time": "clock", "duration": "duration"}
 
 POINTS = 80  # of a curve: enough for a plot 400 pixels wide
-NEGLIGIBLE = 0.004  # of a curve's height: less than half a pixel
+NEGLIGIBLE = 0.02  # of a curve's height: two pixels; tails are long
 MOST_SHARES = 8  # values of a context that are told; its plot shows fewer
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = dt.datetime(1970, 1, 1)
