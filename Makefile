@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Debian's Chromium, for the tests of the report in a real browser.
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
 
-.PHONY: demo test lint speed explanations reproduce browser elki spark dask clean
+.PHONY: demo test lint speed ablation explanations reproduce browser elki spark dask clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,9 @@ lint: $(VENV)/.installed-test
 
 speed: $(VENV)/.installed-benchmark
 	$(BIN)/python benchmarks/speed.py
+
+ablation: $(VENV)/.installed-experiments
+	$(BIN)/python benchmarks/ablation.py
 
 explanations: $(VENV)/.installed-benchmark
 	$(BIN)/python benchmarks/explanations.py

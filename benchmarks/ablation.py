@@ -4,7 +4,8 @@
     python benchmarks/ablation.py --benchmark HiCS # one benchmark
     python benchmarks/ablation.py --variant default --variant "no feedback"
 
-Results are kept in benchmarks/results/ablation.json; a run goes on where the last one stopped. Campos and HiCS are looked for as in `admercs reproduce`; a benchmark whose files are absent is named and left out.
+Results are kept in benchmarks/results/ablation.json; a run goes on where the last one stopped. Campos and
+HiCS are looked for as in `admercs reproduce`; a benchmark whose files are absent is named and left out.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ VARIANTS: dict[str, Scores] = {
     "odds a = 1 instead of 0.1": patched("admercs.detector.model.PRIOR_ODDS", 1.0),
     "odds a = 0.2": patched("admercs.detector.model.PRIOR_ODDS", 0.2),
     "odds a = 0.05": patched("admercs.detector.model.PRIOR_ODDS", 0.05),
+    "Gaussian kernel": patched("admercs.detector.model.Settings.kernel", "gaussian"),
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),
     "no feedback, leaf and table added": views(np.add),
