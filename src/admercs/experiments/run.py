@@ -20,8 +20,20 @@ from admercs.experiments.store import Result, Store, encode_point
 __all__ = ["Task", "plan", "run_tasks"]
 
 Say = Callable[[str], None]
-#: What an algorithm costs beside isolation forest, roughly, for the estimate of the time left.
-_COST = {"AD-MERCS": 3.0, "ADMERCS()": 2.0, "ALSO": 6.0, "HiCS": 8.0, "HBOS": 0.2}
+#: Rough seconds of a run: fixed, per thousand cells, and the power of the number of points it
+#: grows with (less than 1 where points share work). For the estimate of the time left only.
+_COST = {
+    "AD-MERCS": (0.01, 0.05, 0.6),
+    "ADMERCS()": (0.05, 0.05, 1.0),
+    "ALSO": (0.1, 0.08, 1.0),
+    "HBOS": (0.01, 0.001, 1.0),
+    "HiCS": (0.1, 0.1, 0.2),
+    "iForest": (0.8, 0.01, 1.0),
+    "kNN": (0.01, 0.002, 0.3),
+    "LOF": (0.01, 0.002, 0.6),
+}
+#: Seconds that the estimate is trusted before anything has been measured.
+_TRUST = 20.0
 
 
 @dataclass(frozen=True)
@@ -34,10 +46,9 @@ class Task:
 
     @property
     def cost(self) -> float:
-        """A rough measure of how long it takes, for the estimate of the time left."""
-        factor = _COST.get(self.algorithm, 1.0)
-        # Points of one grid share most of their work.
-        return factor * self.item.cells * len(self.points) ** 0.7 + 1000.0
+        """Roughly how many seconds it takes."""
+        fixed, per_thousand, power = _COST.get(self.algorithm, (1.0, 0.01, 1.0))
+        return (fixed + per_thousand * self.item.cells / 1000) * len(self.points) ** power
 
 
 def plan(
@@ -160,7 +171,8 @@ class _Progress:
         self._done += 1
         self._cost += task.cost
         spent = time.monotonic() - self._start
-        left = spent * (self._total - self._cost) / self._cost
+        pace = (spent + _TRUST) / (self._cost + _TRUST)
+        left = pace * (self._total - self._cost)
         item = task.item
         self._say(
             f"[{self._done}/{self._n}] {item.benchmark} {item.name} v{item.version}: "
