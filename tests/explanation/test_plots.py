@@ -22,7 +22,7 @@ def close_figures():
 
 
 def test_every_reason_can_be_drawn(model, table) -> None:
-    for row in model.top(table, 3, top=None):
+    for row in model.top(table, 4, top=3):
         for reason in row.reasons:
             ax = plot_reason(model.model_, reason)
             assert ax.get_title(loc="left").replace("\n", " ") == reason.text
@@ -33,7 +33,7 @@ def test_every_reason_can_be_drawn(model, table) -> None:
 
 def test_new_rows_with_missing_and_unseen_values_can_be_drawn(model, table) -> None:
     row = table.iloc[[5]].astype({"age": float}).assign(job="astronaut", age=None)
-    for reason in model.explain(row.astype({"age": float}), top=None)[0].reasons:
+    for reason in model.explain(row.astype({"age": float}), top=4)[0].reasons:
         plot_reason(model.model_, reason).figure.canvas.draw()
 
 

@@ -59,14 +59,16 @@ def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[
     kept: list[_Candidate] = []
     for candidate in _candidates(voice):
         for other in kept:
-            if _nested(voice, candidate.node, other.node):
-                break
-            if _mirrors(voice, candidate, other):
+            if candidate.attribute == other.attribute:
+                if _nested(voice, candidate.node, other.node):
+                    break
+            elif _mirrors(voice, candidate, other):
                 other.also.append(candidate)
                 break
         else:
-            kept.append(candidate)
-    return [_pattern(voice, candidate) for candidate in kept[:top]]
+            if top is None or len(kept) < top:
+                kept.append(candidate)
+    return [_pattern(voice, candidate) for candidate in kept]
 
 
 @dataclass
@@ -143,7 +145,7 @@ def _continuous_information(likelihoods: Likelihoods, slot: int, root: int) -> t
 
 
 def _nested(voice: Voice, first: int, second: int) -> bool:
-    """Tell whether one of two nodes lies below the other, so that both say nearly the same."""
+    """Tell whether one of two nodes of a tree lies below the other: both say nearly the same."""
     forest = voice.model.forest
     return second in forest.path(first) or first in forest.path(second)
 
@@ -154,18 +156,16 @@ def _mirrors(voice: Voice, first: _Candidate, second: _Candidate) -> bool:
     Each one's target is among the other's conditions, and what is typical in one is what the
     other demands.
     """
-    if first.attribute == second.attribute:
+    one = voice.paths.attributes(first.node) | 1 << first.attribute
+    two = voice.paths.attributes(second.node) | 1 << second.attribute
+    if one & two not in (one, two) or not one >> second.attribute & two >> first.attribute & 1:
         return False
     there, here = voice.paths.ranges(second.node), voice.paths.ranges(first.node)
-    if first.attribute not in there or second.attribute not in here:
-        return False
-    one, two = {first.attribute, *here}, {second.attribute, *there}
-    if not (one <= two or two <= one):
-        return False
-    nominal = [column.role == "nominal" for column in voice.model.schema.used]
-    return there[first.attribute].contains(first.mode, nominal=nominal[first.attribute]) and here[
-        second.attribute
-    ].contains(second.mode, nominal=nominal[second.attribute])
+    used = voice.model.schema.used
+    return all(
+        ranges[each.attribute].contains(each.mode, nominal=used[each.attribute].role == "nominal")
+        for ranges, each in ((there, first), (here, second))
+    )
 
 
 def _pattern(voice: Voice, candidate: _Candidate) -> Pattern:

@@ -66,7 +66,8 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
     root = int(model.forest.root[attribute])
     whole = reason.kind == "pattern" and not reason.conditions
     node = root if whole else voice.scorer(reason.context)
-    if model.likelihoods.kind[attribute] == CONTINUOUS:
+    presence = reason.typical is not None and reason.typical.kind in {"missing", "recorded"}
+    if model.likelihoods.kind[attribute] == CONTINUOUS and not presence:
         _draw_densities(ax, voice, attribute, (node, root), reason)
     else:
         _draw_bars(ax, voice, attribute, (node, root), reason)
@@ -243,6 +244,9 @@ def _draw_densities(
 def _shares(voice: Voice, attribute: int, node: int) -> tuple[list[str], list[float]]:
     """Return the values of a nominal or discrete target in words, and their shares in a node."""
     likelihoods, slot = voice.model.likelihoods, voice.slot(node)
+    if likelihoods.kind[attribute] == CONTINUOUS:
+        missing = int(likelihoods.n_missing[slot]) / max(1, int(likelihoods.n[slot]))
+        return ["recorded", "missing"], [1.0 - missing, missing]
     counts = likelihoods.count[likelihoods.value_ptr[slot] : likelihoods.value_ptr[slot + 1]]
     column = voice.model.schema.used[attribute]
     n = max(1, int(likelihoods.n[slot]))
@@ -265,7 +269,11 @@ def _draw_bars(
     node, root = nodes
     names, shares = _shares(voice, attribute, node)
     overall = dict(zip(*_shares(voice, attribute, root), strict=True))
-    own = reason.value_text.removesuffix(f" {voice.column(attribute).unit}")
+    own = (
+        "recorded"
+        if likelihoods.kind[attribute] == CONTINUOUS and reason.value is not None
+        else reason.value_text
+    ).removesuffix(f" {voice.column(attribute).unit}")
     order = sorted(range(len(names)), key=lambda k: -max(shares[k], overall[names[k]]))
     kept = sorted(set(order[:MAX_BARS]) | {k for k in order if names[k] == own})
     labels = [names[k] for k in kept]
@@ -291,8 +299,9 @@ def _draw_bars(
         ls="",
         label=f"this row: {reason.value_text}",
     )
-    ax.set_xticks(place, labels, rotation=30 if max(map(len, labels)) > 6 else 0)
-    ax.set_ylim(0, 1.08)
+    ax.set_xticks(place, labels, rotation=30 if sum(map(len, labels)) > 40 else 0)
+    ax.set_ylim(0, 1.5)  # leaves room for the legend
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.set_ylabel("share of the rows")
     column = voice.column(attribute)

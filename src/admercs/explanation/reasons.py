@@ -218,7 +218,7 @@ class RowExplanation:
     rest : float
         The evidence of the reasons that are not listed.
     n_rest : int
-        How many those are.
+        How many those are; traces below a thousandth of the evidence are not counted.
     by_association : bool
         Whether more than half of the evidence comes from the company the row keeps (anomalous
         contexts) instead of from its own values.

@@ -29,6 +29,7 @@ __all__ = ["explain_rows"]
 
 Raw = Callable[[int, int], object]
 
+NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
 
 
@@ -121,21 +122,22 @@ class _Teller:
         self.percentiles = _percentiles(voice.model, self.cells.sum(axis=0))
 
     def explain(self, row: int, label: Any) -> RowExplanation:
-        views = merged_views(self.voice, self.judgement, row, self.groups)
-        listed = views
-        if self.top is not None:
-            total = float(self.cells[:, row].sum())
-            listed = [view for view in views[: self.top] if view.total >= MIN_SHARE * total]
-        rest = math.fsum(view.total for view in views[len(listed) :])
         cells = self.cells[:, row].tolist()
         evidence = math.fsum(cells)
+        # Nearly every cell has a trace of evidence; merging traces would only take time.
+        negligible = 0.0 if self.top is None else NEGLIGIBLE * evidence
+        views = merged_views(self.voice, self.judgement, row, self.groups, negligible)
+        listed = views
+        if self.top is not None:
+            listed = [view for view in views[: self.top] if view.total >= MIN_SHARE * evidence]
+        rest = evidence - math.fsum(view.total for view in listed)
         return RowExplanation(
             label=label,
             score=-math.expm1(-evidence),
             evidence=evidence,
             percentile=float(self.percentiles[row]),
             reasons=tuple(self.reason(view, row, evidence) for view in listed),
-            rest=rest,
+            rest=max(0.0, rest) if len(listed) < len(views) or negligible else 0.0,
             n_rest=len(views) - len(listed),
             by_association=bool(self.judgement.context[:, row].sum() > evidence / 2),
             cells=dict(zip(self.names, cells, strict=True)),

@@ -40,7 +40,11 @@ class View:
 
 
 def merged_views(
-    voice: Voice, judgement: Judgement, row: int, groups: Mapping[int, int]
+    voice: Voice,
+    judgement: Judgement,
+    row: int,
+    groups: Mapping[int, int],
+    negligible: float = 0.0,
 ) -> list[View]:
     """Return the views of a row with evidence, the same oddity once, strongest first.
 
@@ -54,13 +58,15 @@ def merged_views(
         Which of those rows.
     groups : mapping of int to int
         Leaves that are anomalous contexts with nearly the same rows, by a common number.
+    negligible : float, default=0
+        Views with no more evidence than this are left out.
     """
     patterns: list[View] = []
     contexts: list[View] = []
     cells = judgement.pattern[:, row] + judgement.marginal[:, row]
-    for attribute in np.flatnonzero(cells > 0).tolist():
+    for attribute in np.flatnonzero(cells > negligible).tolist():
         patterns.append(_pattern_view(voice, judgement, attribute, row))
-    for attribute in np.flatnonzero(judgement.context[:, row] > 0).tolist():
+    for attribute in np.flatnonzero(judgement.context[:, row] > negligible).tolist():
         leaf = int(judgement.leaf[attribute, row])
         evidence = float(judgement.context[attribute, row])
         involved = voice.paths.attributes(leaf)
