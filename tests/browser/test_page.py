@@ -140,7 +140,7 @@ def test_copies_explanation_and_link(page):
     assert "1. Rows with factory = Ghent" in text
     assert "(27% of the evidence)" in text
     page.get_by_role("button", name="Copy link").click()
-    page.wait_for_function("document.getElementById('toast').textContent === 'Link copied'")
+    page.locator("#toast", has_text="Link copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()").endswith("sample.html#row-28")
 
 
