@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from admercs.explanation.values import join
 from admercs.explanation.voice import Voice
 
 __all__ = ["patterns"]
+
+Density = Callable[[int], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[Pattern]:
@@ -86,19 +90,20 @@ def _candidates(voice: Voice) -> list[_Candidate]:
     forest, likelihoods = model.forest, model.likelihoods
     leaves = np.flatnonzero(forest.feature < 0)
     found = []
+    density = lru_cache(forest.n_trees)(partial(log_density, likelihoods))  # of the roots
     for node in np.unique(forest.scorer[leaves]).tolist():
         if forest.parent[node] < 0:
             continue
         attribute = forest.tree_of(node)
         root = voice.slot(int(forest.root[attribute]))
-        nats, mode = _information(likelihoods, attribute, voice.slot(node), root)
+        nats, mode = _information(likelihoods, attribute, voice.slot(node), root, density)
         strength = nats * float(forest.n[node]) / model.n_rows
         found.append(_Candidate(node, attribute, strength, mode))
     return sorted(found, key=lambda candidate: (-candidate.strength, candidate.node))
 
 
 def _information(
-    likelihoods: Likelihoods, attribute: int, slot: int, root: int
+    likelihoods: Likelihoods, attribute: int, slot: int, root: int, density: Density
 ) -> tuple[float, float]:
     """Return the relative entropy of a slot against the whole table, and its mode.
 
@@ -114,7 +119,7 @@ def _information(
     if recorded <= 0:
         return presence, math.nan
     if likelihoods.kind[attribute] == CONTINUOUS:
-        nats, mode = _continuous_information(likelihoods, slot, root)
+        nats, mode = _continuous_information(likelihoods, slot, root, density)
     else:
         counts, whole = (
             likelihoods.count[likelihoods.value_ptr[each] : likelihoods.value_ptr[each + 1]]
@@ -132,9 +137,11 @@ def _relative_entropy(share: NDArray[np.float64], overall: NDArray[np.float64]) 
     return max(0.0, float(share[here] @ np.log(share[here] / overall[here])))
 
 
-def _continuous_information(likelihoods: Likelihoods, slot: int, root: int) -> tuple[float, float]:
+def _continuous_information(
+    likelihoods: Likelihoods, slot: int, root: int, density: Density
+) -> tuple[float, float]:
     x, logs = log_density(likelihoods, slot)
-    x_root, logs_root = log_density(likelihoods, root)
+    x_root, logs_root = density(root)
     if not len(x) or not len(x_root):
         return 0.0, math.nan
     floor = float(to_log_density(likelihoods, root, likelihoods.log_floor[root : root + 1])[0])
