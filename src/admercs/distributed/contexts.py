@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from admercs.density.lookup import judge_column
 from admercs.detector.judge import judge_evidence
 from admercs.detector.model import Model
-from admercs.distributed.densities import leaves_of_codes
-from admercs.distributed.pieces import Piece, leaves_of_table, open_part
+from admercs.distributed.pieces import HalfRead, Piece, Walk
 from admercs.distributed.quantiles import Quantiles
 from admercs.distributed.run import Run
 from admercs.evidence.feedback import (
@@ -26,7 +25,6 @@ from admercs.evidence.feedback import (
     raise_evidence,
 )
 from admercs.evidence.noisy_or import Weighing
-from admercs.trees.grow import NodeArrays
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,27 +37,9 @@ class State(NamedTuple):
     terms: Ints
 
 
-class Walk(NamedTuple):
-    """What finds the leaves of rows from their codes."""
-
-    is_nominal: NDArray[np.bool_]
-    trees: list[NodeArrays]
-    root: Ints
-
-    def leaves_in(self, tree: int, codes: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the leaf of each row in one tree."""
-        out = np.empty(codes.shape[1], np.int32)
-        leaves_of_codes(codes, self.is_nominal, self.trees[tree], int(self.root[tree]), out)
-        return out
-
-    def leaves(self, codes: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the leaf of each row in each tree."""
-        return np.stack([self.leaves_in(m, codes) for m in range(len(self.trees))])
-
-
-def judge_part(part: Any, model: Model) -> Floats:
+def judge_part(part: Any, piece: Piece, model: Model) -> Floats:
     """Return the evidence against each row of a partition."""
-    return judge_evidence(model, open_part(part, model.schema))
+    return judge_evidence(model, HalfRead(part, model.schema, piece.codes))
 
 
 class RowsOnCluster:
@@ -76,11 +56,14 @@ class RowsOnCluster:
         model: Future,
         pieces: Sequence[Future],
         base: Sequence[Future],
+        columns: list[int],
         walk: Walk,
         weighing: Weighing,
     ) -> None:
         self._run = run
         self._model = model
+        self._columns = columns
+        self._in_order = pieces
         self._groups = run.groups(pieces)
         self._pieces = [[pieces[p] for p in group] for group in self._groups]
         self._base = [run.submit(in_a_row, [base[p] for p in group]) for group in self._groups]
@@ -133,7 +116,10 @@ class RowsOnCluster:
         if self._weighing.needs_likelihood:
             chosen = self._possible(suspects)
             nodes = self._run.share(sorted(chosen - self._known))
-            parts = self._run.read("contexts", members_of, self._model, nodes)
+            parts = self._run.read(
+                "contexts", members_of, self._walk, self._model, nodes,
+                each=[self._in_order], columns=self._columns,
+            )  # fmt: skip
             looked = [
                 self._run.submit(members_in_a_row, [parts[p] for p in group])
                 for group in self._groups
@@ -264,12 +250,12 @@ class PartMembers(NamedTuple):
     n_rows: int
 
 
-def members_of(part: Any, model: Model, nodes: list[int]) -> PartMembers:
+def members_of(part: Any, piece: Piece, walk: Walk, model: Model, nodes: list[int]) -> PartMembers:
     """Return a partition's rows in some contexts, and how likely their values are there."""
-    table = open_part(part, model.schema)
+    table = HalfRead(part, model.schema, piece.codes)
     forest = model.forest
     found: Members = {}
-    leaves = leaves_of_table(table, forest)
+    leaves = walk.leaves(piece.codes)
     for node in nodes:
         tree = forest.tree_of(node)
         rows = np.flatnonzero(leaves[tree] == node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,18 +22,17 @@ from admercs.density.grids import Grids, place_grids
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.density.plans import TargetPlan, plan_target, restrict
 from admercs.density.spread import measure, regrid
-from admercs.distributed.pieces import Piece, add_lists, leaves_of_table, open_part
+from admercs.detector.fit import FitSettings, likelihoods_of
+from admercs.distributed.pieces import Piece, Walk, add_lists, open_numbers, positions
 from admercs.distributed.run import Run
 from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 from admercs.trees.grow import NodeArrays
-from admercs.trees.levels import find_places
 
 Ints = NDArray[np.int64]
 Recount = tuple[TargetPlan, Grids]
-Finish = Callable[[TargetDistributions], Likelihoods]
 
 
 class Start(NamedTuple):
@@ -40,6 +40,7 @@ class Start(NamedTuple):
 
     counts: Ints
     grids: Grids
+    limits: tuple[float, float]
 
 
 def fit_likelihoods_on_cluster(
@@ -49,7 +50,7 @@ def fit_likelihoods_on_cluster(
     binning: Binning,
     forest: Forest,
     trees: Sequence[NodeArrays],
-    finish: Finish,
+    settings: FitSettings,
 ) -> Likelihoods:
     """Estimate how likely each value is in each scoring node; reads the table once or twice.
 
@@ -64,12 +65,15 @@ def fit_likelihoods_on_cluster(
     for m, column in enumerate(columns):
         counts = node_counts(plans[m], by_code[m])
         if column_kind(column) == CONTINUOUS:
-            grids = place_grids(counts, binning.edges[m], column_limits(column), layouts[m][1])
-            starts[m] = Start(counts, grids)
+            limits = column_limits(column)
+            grids = place_grids(counts, binning.edges[m], limits, layouts[m][1])
+            starts[m] = Start(counts, grids, limits)
         else:
-            done[m] = run.submit(few_values, plans[m], column, counts, finish)
+            done[m] = run.submit(few_values, plans[m], column, counts, settings)
     if starts:
-        done |= _continuous(run, schema, forest, plans, starts, finish)
+        walk = run.share(Walk(binning.is_nominal, list(trees), forest.root))
+        count = partial(_count_values, run, pieces, schema, walk)
+        done |= _continuous(run, count, plans, starts, settings)
     parts = run.result([done[m] for m in range(len(columns))])
     return assemble([part for _, part in parts], [nodes for nodes, _ in parts], len(forest.n))
 
@@ -89,7 +93,8 @@ def _count_codes(
     plans: list[TargetPlan],
     layouts: list[tuple[int, int]],
 ) -> list[Ints]:
-    shared = run.share((binning.is_nominal, list(trees), plans, layouts))
+    walk = Walk(binning.is_nominal, list(trees), np.array([plan.first_node for plan in plans]))
+    shared = run.share((walk, plans, layouts))
     parts = [
         run.submit(count_codes_of, [pieces[p] for p in group], shared)
         for group in run.groups(pieces)
@@ -100,68 +105,61 @@ def _count_codes(
 
 def count_codes_of(pieces: list[Piece], shared: Any) -> list[Ints]:
     """Count each target's codes in the leaves of its tree, over pieces that lie together."""
-    is_nominal, trees, plans, layouts = shared
+    walk, plans, layouts = shared
     totals = [np.zeros((p.n_leaves, n), np.int64) for p, (n, _) in zip(plans, layouts, strict=True)]
     for piece in pieces:
-        leaves = np.empty(piece.codes.shape[1], np.int32)
         for m, plan in enumerate(plans):
-            leaves_of_codes(piece.codes, is_nominal, trees[m], plan.first_node, leaves)
             codes = piece.values.get(m, piece.codes[m])
-            totals[m] += count_codes(codes, leaves, plan, *layouts[m])
+            totals[m] += count_codes(codes, walk.leaves_in(m, piece.codes), plan, *layouts[m])
     return totals
-
-
-def leaves_of_codes(
-    codes: NDArray[Any],
-    is_nominal: NDArray[np.bool_],
-    tree: NodeArrays,
-    first_node: int,
-    out: NDArray[np.int32],
-) -> None:
-    """Write the leaf of each row in one tree, as node number of the forest."""
-    numbers = np.arange(first_node, first_node + len(tree.feature), dtype=np.int32)
-    find_places(codes, is_nominal, tree, numbers, out)
 
 
 def _continuous(
     run: Run,
-    schema: Schema,
-    forest: Forest,
+    count: Callable[[str, dict[int, Recount]], dict[int, Future]],
     plans: list[TargetPlan],
     starts: dict[int, Start],
-    finish: Finish,
+    settings: FitSettings,
 ) -> dict[int, Future]:
     """Count values on grids, on better ones where the first did not fit, and finish."""
-    shared = run.share((schema, forest))
     first = {m: (plans[m], start.grids) for m, start in starts.items()}
-    counted = _count_values(run, shared, first, "densities")
+    counted = count("densities", first)
     fits = {m: run.submit(find_better, counted[m], starts[m].grids) for m in starts}
     better = dict(zip(fits, run.result(list(fits.values())), strict=True))
     recounts = {
         m: (restrict(plans[m], wrong), grids) for m, (grids, wrong) in better.items() if len(wrong)
     }
-    again = _count_values(run, shared, recounts, "densities, closer") if recounts else {}
+    again = count("densities, closer", recounts) if recounts else {}
     return {
-        m: run.submit(many_values, plans[m], start, counted[m], better[m], again.get(m), finish)
+        m: run.submit(many_values, plans[m], start, counted[m], better[m], again.get(m), settings)
         for m, start in starts.items()
     }
 
 
 def _count_values(
-    run: Run, shared: Future, grids: dict[int, Recount], phase: str
+    run: Run,
+    pieces: Sequence[Future],
+    schema: Schema,
+    walk: Future,
+    phase: str,
+    grids: dict[int, Recount],
 ) -> dict[int, Future]:
-    parts = run.read(phase, count_values_of, shared, run.share(grids))
+    parts = run.read(
+        phase, count_values_of, run.share(schema), walk, run.share(grids),
+        each=[pieces], columns=positions(schema, list(grids)),
+    )  # fmt: skip
     merged = run.reduce(merge_targets, parts)
     return {m: run.submit(target_of, merged, m) for m in grids}
 
 
-def count_values_of(part: Any, shared: Any, grids: dict[int, Recount]) -> dict[int, ValueCounts]:
+def count_values_of(
+    part: Any, piece: Piece, schema: Schema, walk: Walk, grids: dict[int, Recount]
+) -> dict[int, ValueCounts]:
     """Count a partition's values of some targets on their grids."""
-    schema, forest = shared
-    table = open_part(part, schema)
-    leaves = leaves_of_table(table, forest)
+    table = open_numbers(part, schema, list(grids))
     return {
-        m: count_values(table.column(m), leaves[m], plan, grid) for m, (plan, grid) in grids.items()
+        m: count_values(table.column(k), walk.leaves_in(m, piece.codes), plan, grid)
+        for k, (m, (plan, grid)) in enumerate(grids.items())
     }
 
 
@@ -180,9 +178,9 @@ def find_better(counted: ValueCounts, grids: Grids) -> tuple[Grids, Ints]:
     return regrid(measure(counted, grids), grids)
 
 
-def few_values(plan: TargetPlan, column: Column, counts: Ints, finish: Finish) -> Any:
+def few_values(plan: TargetPlan, column: Column, counts: Ints, settings: FitSettings) -> Any:
     """Finish a target with few distinct values."""
-    return _at(of_few_values(plan, column, counts), finish)
+    return _at(of_few_values(plan, column, counts), settings)
 
 
 def many_values(
@@ -191,14 +189,18 @@ def many_values(
     counted: ValueCounts,
     better: tuple[Grids, Ints],
     again: ValueCounts | None,
-    finish: Finish,
+    settings: FitSettings,
 ) -> Any:
     """Finish a continuous target."""
     grids, column_range = start.grids, float(start.grids.central[0])
     if again is not None:
         grids, counted = grids.replace(better[1], better[0]), counted.replace(better[1], again)
-    return _at(finish_continuous(plan, start.counts, counted, grids, column_range), finish)
+    target = finish_continuous(
+        plan, start.counts, counted, grids, column_range,
+        kernel=settings.judging.kernel, limits=start.limits,
+    )  # fmt: skip
+    return _at(target, settings)
 
 
-def _at(target: TargetDistributions, finish: Finish) -> tuple[Ints, Likelihoods]:
-    return target.nodes, finish(target)
+def _at(target: TargetDistributions, settings: FitSettings) -> tuple[Ints, Likelihoods]:
+    return target.nodes, likelihoods_of(settings, target)

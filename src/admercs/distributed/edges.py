@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
-from admercs.distributed.pieces import Look, add_lists, open_part
+from admercs.distributed.pieces import Look, add_lists, open_numbers, positions
 from admercs.distributed.run import Run
 from admercs.distributed.selection import (
     N_CANDIDATES,
     Collected,
     Sample,
+    bracket,
     choose_candidates,
     collect,
     count_candidates,
@@ -42,14 +44,24 @@ from admercs.table.summary import TableSummary
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_SAMPLED = 1 << 18
+"""Values of a column that are sampled to guess from."""
+
 MOST_COLLECTED = 1 << 23
 """Values of a column that are collected between candidates (64 MB); more are counted once more."""
+
+
+class Found(NamedTuple):
+    """What one reading tells about a column."""
+
+    counts: Ints
+    collected: Collected
 
 
 def find_binning(
     run: Run, looks: Sequence[Future], summary: TableSummary, schema: Schema, max_bins: Bins
 ) -> Binning:
-    """Find the bins of all columns; reads the table twice, or not at all if values are few."""
+    """Find the bins of all columns; reads the table once, or not at all if values are few."""
     edges: list[Floats] = []
     open_columns: dict[int, int] = {}  # column → number of its values
     limit = MAX_EXACT if max_bins == "exact" else max_bins
@@ -59,8 +71,7 @@ def find_binning(
         if column.role != "numeric":
             continue
         if told.counts is not None and len(told.counts) <= limit:
-            numbers = [value for value in told.counts if not isinstance(value, str)]
-            values = np.array(sorted(float(value - column.origin) for value in numbers))
+            values = _as_working(told.counts, column.origin)
             edges[m] = edges_between(values[:-1], values[1:])
         else:
             open_columns[m] = told.n_present
@@ -78,41 +89,124 @@ def find_binning(
 def _quantile_edges(
     run: Run, looks: Sequence[Future], schema: Schema, open_columns: dict[int, int], n_bins: int
 ) -> dict[int, Floats]:
+    """Guess brackets, count and collect in one reading; read again only where a guess was wrong."""
     columns = list(open_columns)
     n_values = [open_columns[m] for m in columns]
     ranks = [edge_ranks(n, n_bins) for n in n_values]
     shared = run.share(schema)
-    # A sample of rows as they were becomes a sample of working values per column.
+    read = partial(run.read, "finding bins", columns=positions(schema, columns))
     samples = [run.submit(sample_columns, look, shared, columns) for look in looks]
-    candidates = run.submit(candidates_of, run.reduce(merge_column_samples, samples))
+    sample = run.reduce(merge_column_samples, samples)
     del samples
-    while True:
-        parts = run.read("finding bins", count_part, shared, columns, candidates)
-        counts = run.reduce(add_lists, parts)
-        plan = run.submit(plan_gaps, counts, ranks, n_values)
-        if max(run.result(run.submit(most_values, counts, plan, n_values))) <= MOST_COLLECTED:
-            break
-        # Rare: more than 10^9 rows, or extremely uneven partitions. Look closer and count again.
-        parts = run.read("finding bins", sample_part, shared, columns, candidates, plan)
-        closer = run.reduce(merge_column_samples, parts)
-        candidates = run.submit(closer_candidates, candidates, plan, closer)
-    parts = run.read("finding bins", collect_part, shared, columns, candidates, plan)
-    collected = run.reduce(merge_columns_collected, parts)
-    edges = run.result(run.submit(edges_of, candidates, counts, collected, ranks))
+    brackets = run.submit(bracket_columns, sample, ranks, run.n_parts)
+    parts = read(count_and_collect, shared, columns, brackets)
+    found = run.reduce(merge_found, parts)
+    edges = run.result(run.submit(edges_if_right, brackets, found, ranks, n_values))
+    if edges is None:
+        candidates = run.submit(candidates_of, sample)
+        edges = _search(run, read, (shared, columns), candidates, ranks, n_values)
     return dict(zip(columns, edges, strict=True))
 
 
+def _search(
+    run: Run,
+    read: Callable[..., list[Future]],
+    where: tuple[Future, list[int]],
+    candidates: Future,
+    ranks: list[Ints],
+    n_values: list[int],
+) -> list[Floats]:
+    """Find the edges without guessing: count at many candidates, then collect between them."""
+    while True:
+        counts = run.reduce(add_lists, read(count_part, *where, candidates))
+        gaps = run.submit(plan_gaps, counts, ranks, n_values)
+        if max(run.result(run.submit(most_values, counts, gaps, n_values))) <= MOST_COLLECTED:
+            break
+        closer = run.reduce(merge_column_samples, read(sample_part, *where, candidates, gaps))
+        candidates = run.submit(closer_candidates, candidates, gaps, closer)
+    collected = run.reduce(merge_columns_collected, read(collect_part, *where, candidates, gaps))
+    edges: list[Floats] = run.result(run.submit(edges_of, candidates, counts, collected, ranks))
+    return edges
+
+
 def sample_columns(look: Look, schema: Schema, columns: list[int]) -> list[Sample]:
-    """Turn a sample of a partition's rows into samples of working values."""
-    table = open_part(look.sample, schema)
-    share = look.summary.n_rows / max(1, table.n_rows)
-    samples = (take_sample(table.column(m), N_CANDIDATES * 4) for m in columns)
-    return [sample._replace(n=round(sample.n * share)) for sample in samples]
+    """Turn some values of a partition's columns into working values."""
+    samples = []
+    for m in columns:
+        position = schema.used[m].position
+        told = look.summary.columns[position]
+        if position in look.spread:
+            values = open_numbers(look.spread[position].to_frame(), schema, [m]).column(0)
+            weight = np.full(len(values), told.n_present / max(1, len(values)))
+        else:
+            counts = dict(sorted((told.counts or {}).items()))
+            values = _as_working(counts, schema.used[m].origin)
+            weight = np.array(list(counts.values()), np.float64)
+        samples.append(Sample(values, weight))
+    return samples
+
+
+def _as_working(counts: dict[Any, int], origin: int) -> Floats:
+    return np.array(sorted(float(value - origin) for value in counts))
 
 
 def merge_column_samples(samples: list[list[Sample]]) -> list[Sample]:
     """Merge samples, column by column."""
-    return [merge_samples(parts, 4 * N_CANDIDATES) for parts in zip(*samples, strict=True)]
+    return [merge_samples(parts, MOST_SAMPLED) for parts in zip(*samples, strict=True)]
+
+
+def bracket_columns(
+    samples: list[Sample], ranks: list[Ints], n_parts: int
+) -> list[tuple[Floats, Ints]]:
+    """Guess where the edges of each column lie."""
+    brackets = []
+    for sample, some in zip(samples, ranks, strict=True):
+        # A partition's evenly spaced values are off by less than their weight. Such errors add up like
+        # random ones; if the guess is wrong all the same, the count will tell.
+        step = float(sample.weight.max(initial=1.0))
+        brackets.append(bracket(sample, some, step * (1.5 + 1.3 * n_parts**0.5)))
+    return brackets
+
+
+def count_and_collect(
+    part: Any, schema: Schema, columns: list[int], brackets: list[tuple[Floats, Ints]]
+) -> list[Found]:
+    """Count a partition's values at the ends of brackets and collect those within."""
+    return [
+        Found(
+            count_candidates(values, candidates),
+            collect(values_in_gaps(values, candidates, gaps)),
+        )
+        for values, (candidates, gaps) in zip(
+            _in_order(part, schema, columns), brackets, strict=True
+        )
+    ]
+
+
+def merge_found(parts: list[list[Found]]) -> list[Found]:
+    """Merge what was counted and collected, column by column."""
+    return [
+        Found(
+            np.sum([one.counts for one in found], axis=0),
+            merge_collected([one.collected for one in found]),
+        )
+        for found in zip(*parts, strict=True)
+    ]
+
+
+def edges_if_right(
+    brackets: list[tuple[Floats, Ints]],
+    found: list[Found],
+    ranks: list[Ints],
+    n_values: list[int],
+) -> list[Floats] | None:
+    """Return the exact edges, or None if some rank lies outside of its bracket."""
+    edges = []
+    for (candidates, gaps), one, some, n in zip(brackets, found, ranks, n_values, strict=True):
+        if not np.isin(wanted_gaps(one.counts, some, n), gaps).all():
+            return None
+        edges.append(edges_at(*rank_values(candidates, *one).following(some)))
+    return edges
 
 
 def candidates_of(samples: list[Sample]) -> list[Floats]:
@@ -121,9 +215,9 @@ def candidates_of(samples: list[Sample]) -> list[Floats]:
 
 
 def _in_order(part: Any, schema: Schema, columns: list[int]) -> Any:
-    table = open_part(part, schema)
-    for m in columns:
-        values = table.column(m)
+    table = open_numbers(part, schema, columns)
+    for k in range(len(columns)):
+        values = table.column(k)
         yield np.sort(values[~np.isnan(values)])
 
 
@@ -191,7 +285,13 @@ def edges_of(
 
 def _distinct_edges(run: Run, schema: Schema, columns: list[int]) -> dict[int, Floats]:
     """Give every distinct value a bin of its own."""
-    parts = run.read("finding bins", distinct_part, run.share(schema), columns)
+    parts = run.read(
+        "finding bins",
+        distinct_part,
+        run.share(schema),
+        columns,
+        columns=positions(schema, columns),
+    )
     distinct = run.result(run.reduce(merge_distinct, parts))
     for m, values in zip(columns, distinct, strict=True):
         if len(values) > MAX_EXACT:

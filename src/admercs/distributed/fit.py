@@ -1,9 +1,10 @@
 """Fitting a model to a Dask table: the passes of ``detector.fit``, each merged over the partitions.
 
-How often the raw table is read: once to learn what its columns are, twice for exact bin edges, once to encode
+How often the raw table is read: once to learn what its columns are, once for exact bin edges, once to encode
 it, once or twice for the densities, once to judge its rows; and, if contexts turn out to be suspicious, once
-to look up their rows and once to judge all rows with the finished model. Nine times at most; trees grow and
-contexts are iterated without reading.
+to judge all rows with the finished model. With the paper's likelihoods once more, to look up the rows of
+suspicious contexts. Only the first and the third reading need all columns, the others only numeric ones. Trees grow
+and contexts are iterated without reading.
 """
 
 from __future__ import annotations
@@ -24,23 +25,25 @@ from admercs.detector.fit import (
     Quantiles,
     complete_model,
     first_model,
-    likelihoods_of,
     remembered_contexts,
 )
 from admercs.detector.model import Model
 from admercs.distributed import quantiles
-from admercs.distributed.contexts import RowsOnCluster, Walk, judge_part
+from admercs.distributed.contexts import RowsOnCluster, judge_part
 from admercs.distributed.densities import column_limits, fit_likelihoods_on_cluster
 from admercs.distributed.edges import find_binning
 from admercs.distributed.growth import grow_on_cluster, make_targets
 from admercs.distributed.local import some_client
 from admercs.distributed.pieces import (
     Piece,
+    Walk,
     add_lists,
     count_all_codes,
     encode_part,
     look_at,
     merge_looks,
+    numeric_columns,
+    positions,
     signatures,
 )
 from admercs.distributed.run import Run
@@ -51,8 +54,8 @@ from admercs.table.schema import Schema, learn_schema
 from admercs.table.summary import TableSummary, merge_summaries
 from admercs.trees.grow import NodeArrays
 
-SAMPLE_ROWS = 1 << 18
-"""Rows that are sampled in all, to start the search for bin edges from; at least 1,024 a partition."""
+N_SAMPLED = 1 << 18
+"""Values of a column that are sampled in all, to guess bin edges from; at least 1,024 a partition."""
 
 
 class FittedOnCluster(NamedTuple):
@@ -87,7 +90,7 @@ def fit_on_cluster(
     progress : callable, optional
         Told ``(phase, done, total)``.
     """
-    with some_client() as client, Run(client, table.to_delayed(), progress) as run:
+    with some_client() as client, Run(client, table, progress) as run:
         if run.n_parts == 0:
             raise ValueError("The table has no partitions, hence no rows to learn from.")
         looks, summary, schema, n_rows = _first_look(run, nominal)
@@ -96,7 +99,7 @@ def fit_on_cluster(
         pieces, targets = _encode(run, schema, binning, settings)
         forest, trees = grow_on_cluster(run, pieces, targets, binning, settings.trees)
         likelihoods = fit_likelihoods_on_cluster(
-            run, pieces, schema, binning, forest, trees, partial(likelihoods_of, settings)
+            run, pieces, schema, binning, forest, trees, settings
         )
         model = first_model(schema, forest, likelihoods, settings, summary.n_rows)
         model, evidence, n_iter = _let_contexts_speak(run, model, pieces, binning, trees, settings)
@@ -108,7 +111,7 @@ def fit_on_cluster(
 
 def _first_look(run: Run, nominal: Any) -> tuple[list[Future], TableSummary, Schema, list[int]]:
     """Read the table once: what its columns are, and a sample of its rows (which stays on the workers)."""
-    size = max(1024, SAMPLE_ROWS // run.n_parts)
+    size = max(1024, N_SAMPLED // run.n_parts)
     numbers = range(run.n_parts)
     looks = run.read("reading", look_at, nominal, size, each=[numbers])
     parts = run.result(run.reduce(signatures, looks))
@@ -159,16 +162,18 @@ def _let_contexts_speak(
 ) -> tuple[Model, list[Future], int]:
     """Find the anomalous contexts; return the evidence by the finished model, on the workers."""
     shared = run.share(model)
-    base = run.read("judging", judge_part, shared)
+    columns = positions(model.schema, numeric_columns(model.schema))
+    base = run.read("judging", judge_part, shared, each=[pieces], columns=columns)
     walk = Walk(binning.is_nominal, trees, model.forest.root)
-    rows = RowsOnCluster(run, shared, pieces, base, walk, settings.judging.weighing)
+    rows = RowsOnCluster(run, shared, pieces, base, columns, walk, settings.judging.weighing)
     log_lambda, n_iter = converge(
         rows, model.forest.feature < 0, settings.judging.gamma_lambda, settings.feedback,
         settings.n_iter, settings.tol, partial(run.tell, "iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=log_lambda)
     if (log_lambda > -np.inf).any():
-        base = run.read("judging, finally", judge_part, run.share(model))
+        shared = run.share(model)
+        base = run.read("judging, finally", judge_part, shared, each=[pieces], columns=columns)
     return model, base, n_iter
 
 

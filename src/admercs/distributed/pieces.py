@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from admercs.density.distributions import column_kind
 from admercs.density.fitting import target_codes
 from admercs.density.likelihoods import DISCRETE
-from admercs.detector.judge import BLOCK
 from admercs.table.bins import Binning, encode_table
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared, prepare
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary, merge_summaries, summarise
-from admercs.trees.forest import Forest
+from admercs.trees.grow import NodeArrays
+from admercs.trees.levels import find_places
 from admercs.trees.targets import fixed_point
-from admercs.trees.walk import find_leaves
 
 
 class Look(NamedTuple):
     """What the first look at a partition tells."""
 
     summary: TableSummary
-    sample: Any  # some rows, in the table's own type
+    # Per numeric column, by its position: some of its values, evenly spaced in their order.
+    spread: dict[int, pd.Series]
 
 
 class Piece(NamedTuple):
@@ -38,15 +40,101 @@ class Piece(NamedTuple):
     values: dict[int, NDArray[np.unsignedinteger]]  # number of the distinct value, for few bins
 
 
+class Walk(NamedTuple):
+    """What finds the leaves of rows from their codes."""
+
+    is_nominal: NDArray[np.bool_]
+    trees: list[NodeArrays]
+    root: NDArray[np.int64]
+
+    def leaves_in(self, tree: int, codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the leaf of each row in one tree."""
+        out = np.empty(codes.shape[1], np.int32)
+        nodes, first = self.trees[tree], int(self.root[tree])
+        numbers = np.arange(first, first + len(nodes.feature), dtype=np.int32)
+        find_places(codes, self.is_nominal, nodes, numbers, out)
+        return out
+
+    def leaves(self, codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the leaf of each row in each tree."""
+        return np.stack([self.leaves_in(m, codes) for m in range(len(self.trees))])
+
+
 def open_part(part: Any, schema: Schema) -> Prepared:
     """Return the working values of a partition."""
     return prepare(read_frame(part, allow_empty=True), schema)
 
 
-def look_at(part: Any, number: int, nominal: Any, sample_size: int) -> Look:
-    """Summarise a partition and take a sample of its rows."""
+def open_numbers(part: Any, schema: Schema, numeric: Sequence[int]) -> Prepared:
+    """Return the working values of some numeric columns of a partition that holds only them."""
+    columns = [schema.used[m] for m in numeric]
+    kinds = tuple(schema.kinds[column.position] for column in columns)
+    columns = [replace(column, position=k) for k, column in enumerate(columns)]
+    return open_part(part, replace(schema, columns=tuple(columns), kinds=kinds))
+
+
+def positions(schema: Schema, numeric: Sequence[int]) -> list[int]:
+    """Return where some numeric columns are in the table; one column at least, to read something."""
+    return [schema.used[m].position for m in numeric] or [0]
+
+
+def numeric_columns(schema: Schema) -> list[int]:
+    """Return the used columns whose values codes do not tell."""
+    return [m for m, column in enumerate(schema.used) if column.role == "numeric"]
+
+
+class HalfRead(Prepared):
+    """A partition of which only numeric columns are read; the codes tell the nominal values."""
+
+    def __init__(self, part: Any, schema: Schema, codes: NDArray[Any]) -> None:
+        self.n_columns, self.n_rows = codes.shape
+        numeric = numeric_columns(schema)
+        self._place = {m: k for k, m in enumerate(numeric)}
+        self._numbers = open_numbers(part, schema, numeric) if numeric else None
+        self._piece = codes
+
+    def column(self, m: int) -> NDArray[np.float64]:
+        """Return the working values of used column ``m``."""
+        if self._numbers is not None and m in self._place:
+            return self._numbers.column(self._place[m])
+        return _from_codes(self._piece[m])
+
+    def block(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Return the working values of the rows ``start:stop``, one C row per used column."""
+        stop = min(stop, self.n_rows)
+        out = np.empty((self.n_columns, max(0, stop - start)))
+        if self._numbers is not None:
+            out[list(self._place)] = self._numbers.block(start, stop)
+        for m in range(self.n_columns):
+            if m not in self._place:
+                out[m] = _from_codes(self._piece[m, start:stop])
+        return out
+
+
+def _from_codes(codes: NDArray[Any]) -> NDArray[np.float64]:
+    values = codes.astype(np.float64)
+    values[values == 0] = np.nan
+    return values
+
+
+def look_at(part: pd.DataFrame, number: int, nominal: Any, size: int) -> Look:
+    """Summarise a partition and remember some values of its numeric columns."""
     summary = summarise(read_frame(part, allow_empty=True), nominal, partition=number)
-    return Look(summary, part.iloc[:: max(1, -(-len(part) // sample_size))])
+    spread = {}
+    for position, column in enumerate(summary.columns):
+        if column.role == "numeric" and column.counts is None:
+            spread[position] = evenly_spaced(part.iloc[:, position], size)
+    return Look(summary, spread)
+
+
+def evenly_spaced(column: pd.Series, size: int) -> pd.Series:
+    """Return some values of a column, evenly spaced in their order."""
+    present = column.dropna()
+    step = max(1, -(-len(present) // size))
+    if isinstance(present.dtype, np.dtype) and present.dtype.kind in "iufmM":
+        # Much faster than to sort a series.
+        return pd.Series(np.sort(present.to_numpy())[::step], name=column.name)
+    return present.sort_values().iloc[::step]
 
 
 def signatures(looks: list[Look | list[TableSummary]]) -> list[TableSummary]:
@@ -98,14 +186,3 @@ def count_all_codes(pieces: list[Piece], n_codes: NDArray[np.int32]) -> list[NDA
 def add_lists(pieces: list[list[NDArray[np.int64]]]) -> list[NDArray[np.int64]]:
     """Add up lists of arrays, place by place."""
     return [np.sum(arrays, axis=0) for arrays in zip(*pieces, strict=True)]
-
-
-def leaves_of_table(table: Prepared, forest: Forest) -> NDArray[np.int32]:
-    """Return the leaf of each row in each tree."""
-    leaves = np.empty((table.n_columns, table.n_rows), np.int32)
-    for start in range(0, table.n_rows, BLOCK):
-        block = table.block(start, start + BLOCK)
-        found = np.empty(block.shape, np.int32)
-        find_leaves(forest, block, found)
-        leaves[:, start : start + BLOCK] = found
-    return leaves

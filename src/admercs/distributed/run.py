@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 import dask
-from dask.delayed import Delayed
+from dask.dataframe import DataFrame
 from distributed import Client, Future, as_completed
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -41,24 +41,22 @@ class Run:
     ----------
     client : distributed.Client
         The cluster.
-    parts : list of Delayed
-        The partitions, unread.
+    table : dask.dataframe.DataFrame
+        The table.
     progress : callable, optional
         Told ``(phase, done, total)``.
     """
 
-    def __init__(
-        self, client: Client, parts: Sequence[Delayed], progress: Progress | None = None
-    ) -> None:
+    def __init__(self, client: Client, table: DataFrame, progress: Progress | None = None) -> None:
         self.client = client
-        self._parts = list(parts)
+        self._table = table
         self._progress = progress
         self._futures: weakref.WeakValueDictionary[str, Future] = weakref.WeakValueDictionary()
 
     @property
     def n_parts(self) -> int:
         """Number of partitions."""
-        return len(self._parts)
+        return int(self._table.npartitions)
 
     @property
     def n_threads(self) -> int:
@@ -71,17 +69,32 @@ class Run:
         function: Callable[..., Any],
         *args: Any,
         each: Sequence[Sequence[Any]] = (),
+        columns: Sequence[int] | None = None,
     ) -> list[Future]:
         """Read the raw table once: call ``function(partition, *each[p], *args)`` per partition.
 
         Returns when all partitions are done; the results stay on the workers.
+
+        Parameters
+        ----------
+        phase : str
+            What to call this pass in reports of progress.
+        function : callable
+            What to do with a partition.
+        *args : object
+            Further arguments; futures arrive as their values.
+        each : sequence of sequence
+            Arguments that differ between partitions.
+        columns : sequence of int, optional
+            The positions of the columns to read; all by default.
         """
+        table = self._table if columns is None else self._table[list(self._table.columns[columns])]
         token = uuid.uuid4().hex
         task = dask.delayed(function, pure=False)
         tasks = [
             task(part, *(column[p] for column in each), *args,
                  dask_key_name=f"admercs-{function.__name__.strip('_')}-{token}-{p}")
-            for p, part in enumerate(self._parts)
+            for p, part in enumerate(table.to_delayed())
         ]  # fmt: skip
         futures: list[Future] = self.client.compute(tasks)
         self._remember(futures)

@@ -77,7 +77,7 @@ def top_rows(model: Model, table: DataFrame, n: int) -> tuple[pd.DataFrame, list
     called by the table's index; where that is nothing but a number that starts anew in each partition, by
     their number in the whole table.
     """
-    with some_client() as client, Run(client, table.to_delayed()) as run:
+    with some_client() as client, Run(client, table) as run:
         parts = run.read("scoring", top_of_part, run.share(model), n)
         top: Top = run.result(run.reduce(merge_top, parts, n))
     index = table._meta.index

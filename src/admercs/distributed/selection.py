@@ -24,7 +24,7 @@ class Sample(NamedTuple):
     """Some values out of a larger number."""
 
     values: Floats
-    n: int  # how many values it stands for
+    weight: Floats  # how many values each of them stands for
 
 
 class Collected(NamedTuple):
@@ -40,21 +40,60 @@ def take_sample(values: Floats, size: int) -> Sample:
     Examples
     --------
     >>> take_sample(np.arange(10.0), 4)
-    Sample(values=array([0., 3., 6., 9.]), n=10)
+    Sample(values=array([0., 3., 6., 9.]), weight=array([2.5, 2.5, 2.5, 2.5]))
     """
     present = values[~np.isnan(values)]
-    return Sample(present[:: max(1, -(-len(present) // size))], len(present))
+    some = present[:: max(1, -(-len(present) // size))]
+    return Sample(some, np.full(len(some), len(present) / max(1, len(some))))
 
 
 def merge_samples(samples: Sequence[Sample], size: int) -> Sample:
-    """Put samples together, each in proportion to the values that it stands for."""
-    total = sum(sample.n for sample in samples)
-    shares = [-(-size * sample.n // max(total, 1)) for sample in samples]
-    thinned = [
-        sample.values[:: max(1, -(-len(sample.values) // max(share, 1)))]
-        for sample, share in zip(samples, shares, strict=True)
-    ]
-    return Sample(np.concatenate(thinned), total)
+    """Put samples together, in ascending order; too many values are thinned out by their weight."""
+    values = np.concatenate([sample.values for sample in samples])
+    weight = np.concatenate([sample.weight for sample in samples])
+    order = np.argsort(values, kind="stable")
+    values, weight = values[order], weight[order]
+    if len(values) <= size:
+        return Sample(values, weight)
+    upto = np.cumsum(weight)
+    even = (np.arange(size) + 0.5) * (upto[-1] / size)
+    return Sample(values[np.searchsorted(upto, even)], np.full(size, upto[-1] / size))
+
+
+def bracket(sample: Sample, ranks: Ints, slack: float) -> tuple[Floats, Ints]:
+    """Guess between which values some ranks lie, from a merged sample.
+
+    Parameters
+    ----------
+    sample : Sample
+        In ascending order.
+    ranks : ndarray of int64
+    slack : float
+        How far off, in ranks, the sample may be.
+
+    Returns
+    -------
+    candidates : ndarray of float64
+        The ends of the brackets.
+    gaps : ndarray of int64
+        The gaps between candidates (see `wanted_gaps`) that lie within brackets.
+    """
+    upto = np.cumsum(sample.weight)
+    low = np.searchsorted(upto, ranks - slack, side="right") - 1
+    high = np.searchsorted(upto - sample.weight, ranks + slack + 1)
+    inside = high < len(upto)
+    ends = np.concatenate([sample.values[low[low >= 0]], sample.values[high[inside]]])
+    candidates = np.unique(ends)
+    first = np.where(
+        low >= 0, np.searchsorted(candidates, sample.values[np.maximum(low, 0)]) + 1, 0
+    )
+    last = np.full(len(ranks), len(candidates))
+    last[inside] = np.searchsorted(candidates, sample.values[high[inside]])
+    covered = np.zeros(len(candidates) + 2, np.int64)
+    np.add.at(covered, first, 1)
+    np.add.at(covered, last + 1, -1)
+    gaps: Ints = np.flatnonzero(np.cumsum(covered) > 0)
+    return candidates, gaps
 
 
 def choose_candidates(sample: Sample, size: int = N_CANDIDATES) -> Floats:

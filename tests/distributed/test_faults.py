@@ -1,0 +1,143 @@
+"""What goes wrong on a cluster ends in the same model or in a clear error, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dask.dataframe as dd
+import distributed
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS
+from admercs.distributed import ClusterError, PartitionError
+from tests.distributed.conftest import cut, differences, make_table
+
+pytestmark = pytest.mark.filterwarnings("ignore:This column is set aside")
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    return make_table(1500)[["a", "b", "kind", "few", "skewed"]]
+
+
+def once(wanted: str, act: Callable[[], None]) -> Callable[[str, int, int], None]:
+    """Return a listener to progress that acts the first time a phase is heard of."""
+    acted = []
+
+    def listen(phase: str, done: int, total: int) -> None:
+        if phase == wanted and not acted:
+            acted.append(phase)
+            act()
+
+    listen.acted = acted  # type: ignore[attr-defined]
+    return listen
+
+
+def tasks_left(client: Any) -> list[str]:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        left: list[str] = client.run_on_scheduler(
+            lambda dask_scheduler: [
+                key for key in map(str, dask_scheduler.tasks) if "admercs" in key
+            ]
+        )
+        if not left:
+            return []
+        time.sleep(0.1)
+    return left
+
+
+def test_a_worker_that_dies_is_survived(client: Any, table: pd.DataFrame) -> None:
+    def kill() -> None:
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+    # Late in a fit: codes, trees, densities and evidence are lost together.
+    listener = once("iterating", kill)
+    model = ADMERCS(verbose=listener).fit(cut(table, [500, 500]))
+    assert listener.acted  # type: ignore[attr-defined]
+    assert differences(ADMERCS().fit(table).model_, model.model_) == []
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_an_interrupted_fit_leaves_no_tasks_behind(client: Any, table: pd.DataFrame) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    model = ADMERCS(verbose=once("densities", interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(cut(table, [500, 500]))
+    assert not hasattr(model, "model_")
+    assert tasks_left(client) == []
+
+
+def test_a_finished_fit_leaves_no_tasks_behind(client: Any, table: pd.DataFrame) -> None:
+    ADMERCS(n_iter=2).fit(cut(table, [900]))
+    assert tasks_left(client) == []
+
+
+def test_a_column_of_another_type_is_named_with_its_partition(
+    client: Any, table: pd.DataFrame
+) -> None:
+    def read(number: int) -> pd.DataFrame:
+        part = table[number * 300 : number * 300 + 300]
+        return part.assign(b=part["b"].astype(str)) if number == 0 else part
+
+    lazy = dd.from_map(read, range(5), meta=table.iloc[:0])
+    with pytest.raises(ValueError, match=r"Column 'b' of partition 0 .*text"):
+        ADMERCS().fit(lazy)
+
+
+def test_a_lacking_column_is_named_with_its_partition(client: Any, table: pd.DataFrame) -> None:
+    def read(number: int) -> pd.DataFrame:
+        part = table[number * 300 : number * 300 + 300]
+        return part.drop(columns="few") if number == 3 else part
+
+    lazy = dd.from_map(read, range(5), meta=table.iloc[:0])
+    with pytest.raises(ValueError, match=r"Partition 3 lacks \['few'\]"):
+        ADMERCS().fit(lazy)
+
+
+def test_a_value_that_cannot_be_used_is_named_with_its_partition(
+    client: Any, table: pd.DataFrame
+) -> None:
+    table.loc[1200, "skewed"] = float("inf")
+    with pytest.raises(ValueError, match=r"Partition 2: Column 'skewed' contains infinity"):
+        ADMERCS().fit(cut(table, [500, 500]))
+
+
+def test_a_full_disk_is_an_error_that_names_the_partition(client: Any, table: pd.DataFrame) -> None:
+    def read(number: int) -> pd.DataFrame:
+        if number == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return table
+
+    lazy = dd.from_map(read, range(2), meta=table.iloc[:0])
+    with pytest.raises(PartitionError, match=r"Partition 1 failed: OSError.*No space left"):
+        ADMERCS().fit(lazy)
+    assert tasks_left(client) == []
+
+
+def test_no_rows_at_all(client: Any, table: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="0 sample"):
+        ADMERCS().fit(cut(table[:0], [0, 0]))
+
+
+def test_a_lost_scheduler_is_a_clear_error(table: pd.DataFrame) -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster),
+    ):  # fmt: skip
+        model = ADMERCS(verbose=once("trees", cluster.close))
+        with pytest.raises(ClusterError, match="Nothing was fitted"):
+            model.fit(cut(table, [900]))
+    assert not hasattr(model, "model_")

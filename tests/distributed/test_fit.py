@@ -1,0 +1,136 @@
+"""Fitting on partitions gives the model of the whole table, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS
+from admercs.distributed.run import Run
+from tests.distributed.conftest import cut, differences, make_table
+
+pytestmark = pytest.mark.filterwarnings("ignore:This column is set aside")
+
+UNEVEN = [0, 1, 1400, 0, 7, 90]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"likelihood": "paper", "feedback": "centred", "contamination": 0.03},
+        {"criterion": "variance", "max_depth": 4},
+        {"max_bins": "exact", "n_iter": 1},
+        {"max_bins": 5, "nominal": ["few"]},
+    ],
+    ids=["defaults", "paper", "variance", "exact", "few bins"],
+)
+def test_the_model_is_the_one_of_the_whole_table(client: Any, parameters: dict[str, Any]) -> None:
+    table = make_table(2500)
+    whole = ADMERCS(**parameters).fit(table)
+    parts = ADMERCS(**parameters).fit(cut(table, UNEVEN))
+    assert differences(whole.model_, parts.model_) == []
+    assert parts.offset_ == whole.offset_
+    assert parts.n_iter_ == whole.n_iter_
+    assert list(parts.feature_names_in_) == list(whole.feature_names_in_)
+
+
+def wrong_brackets(
+    samples: list[Any], ranks: list[Any], n_parts: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(sample.values[:2], np.array([1])) for sample in samples]
+
+
+def test_a_wrong_guess_of_bin_edges_only_costs_time(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("admercs.distributed.edges.bracket_columns", wrong_brackets)
+    table = make_table(1200)[["b", "huge", "when"]]
+    parts = ADMERCS(n_iter=1).fit(cut(table, [0, 300, 500]))
+    assert differences(ADMERCS(n_iter=1).fit(table).model_, parts.model_) == []
+
+
+def test_contexts_of_the_test_table_are_anomalous() -> None:
+    # Else the test above would not go through the iteration at all.
+    model = ADMERCS().fit(make_table(2500))
+    assert (model.model_.log_lambda > -np.inf).any()
+    assert model.model_.members
+
+
+def test_parquet_on_disk(client: Any, tmp_path: Path) -> None:
+    table = make_table(1200, seed=3)
+    for number, part in enumerate([table[:500], table[500:510], table[510:]]):
+        part.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    files = dd.read_parquet(tmp_path)
+    parts = ADMERCS().fit(files)
+    whole = ADMERCS().fit(table)
+    assert differences(whole.model_, parts.model_) == []
+    np.testing.assert_array_equal(parts.scores_.compute().to_numpy(), whole.scores_)
+
+
+def read_part(path: str, log: str) -> pd.DataFrame:
+    # Appending a few bytes is atomic: workers may write at the same time.
+    handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(handle, f"{Path(path).name}\n".encode())
+    os.close(handle)
+    return pd.read_pickle(path)
+
+
+@pytest.mark.parametrize(("likelihood", "most"), [("area", 7), ("paper", 8)])
+def test_the_table_is_read_as_often_as_documented(
+    client: Any, tmp_path: Path, likelihood: str, most: int
+) -> None:
+    table, log = make_table(1500), str(tmp_path / "log")
+    paths = []
+    for number in range(3):
+        path = tmp_path / f"{number}.pickle"
+        table[number * 500 : number * 500 + 500].to_pickle(path)
+        paths.append(str(path))
+    lazy = dd.from_map(read_part, paths, log=log, meta=table.iloc[:0])
+    ADMERCS(likelihood=likelihood, n_iter=5).fit(lazy)
+    reads = Counter(Path(log).read_text().split())
+    assert len(reads) == 3
+    assert len(set(reads.values())) == 1
+    assert 5 <= reads["0.pickle"] <= most
+
+
+def test_what_comes_to_the_client_does_not_grow_with_the_rows(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    result = Run.result
+
+    def weighed(run: Run, future: Any) -> Any:
+        value = result(run, future)
+        sizes.append(len(pickle.dumps(value)))
+        return value
+
+    monkeypatch.setattr(Run, "result", weighed)
+    largest = []
+    for n in (20_000, 60_000):
+        sizes.clear()
+        # Few leaves and few bins: what is left is what might depend on the rows.
+        table = make_table(n)[["a", "b", "kind"]]
+        ADMERCS(max_depth=2, max_bins=16, n_iter=2).fit(cut(table, [n // 2]))
+        largest.append(max(sizes))
+    assert largest[1] < 1.5 * largest[0]
+
+
+def test_without_a_cluster_threads_of_this_process_do_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nobody() -> Any:
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("admercs.distributed.local.default_client", nobody)
+    table = make_table(600)[["a", "b", "kind"]]
+    parts = ADMERCS(n_iter=2).fit(dd.from_pandas(table, npartitions=2))
+    assert differences(ADMERCS(n_iter=2).fit(table).model_, parts.model_) == []

@@ -1,0 +1,87 @@
+"""Scores of Dask tables: lazy, in the table's own partitions, and the same as in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dask.array
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS
+from tests.distributed.conftest import cut, make_table
+
+pytestmark = pytest.mark.filterwarnings("ignore:This column is set aside")
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return make_table(1500).set_index(pd.Index(range(10, 3010, 2), name="car"))
+
+
+@pytest.fixture(scope="module")
+def model(table: pd.DataFrame) -> ADMERCS:
+    return ADMERCS().fit(table)
+
+
+METHODS = ["score_samples", "anomaly_score", "decision_function", "predict"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_are_lazy_and_the_same(
+    client: Any, model: ADMERCS, table: pd.DataFrame, method: str
+) -> None:
+    lazy = dd.from_pandas(table, npartitions=4)
+    scores = getattr(model, method)(lazy)
+    assert type(scores).__module__.startswith("dask.")
+    assert scores.divisions == lazy.divisions
+    found = scores.compute()
+    assert found.index.equals(table.index)
+    assert found.dtype == scores.dtype
+    np.testing.assert_array_equal(found.to_numpy(), getattr(model, method)(table))
+
+
+def test_cells_are_lazy_and_add_up(client: Any, model: ADMERCS, table: pd.DataFrame) -> None:
+    lazy = cut(table, [0, 700, 3])
+    cells = model.score_cells(lazy)
+    assert cells.npartitions == lazy.npartitions
+    assert list(cells.columns) == list(table.columns)
+    found = cells.compute()
+    assert found.index.equals(table.index)
+    np.testing.assert_array_equal(found.to_numpy(), model.score_cells(table))
+    np.testing.assert_array_equal(found.to_numpy().sum(axis=1), -model.score_samples(table))
+
+
+def test_the_most_anomalous_rows_are_those_of_the_whole_table(
+    client: Any, model: ADMERCS, table: pd.DataFrame
+) -> None:
+    for lazy in (dd.from_pandas(table, npartitions=3), cut(table, [0, 40, 900])):
+        found, known = model.top(lazy, 5), model.top(table, 5)
+        assert [row.label for row in found] == [row.label for row in known]
+        assert [row.evidence for row in found] == [row.evidence for row in known]
+        assert str(found) == str(known)
+
+
+def test_rows_without_a_name_are_called_by_their_number(client: Any, model: ADMERCS) -> None:
+    table = make_table(1500)
+    pieces = [table[:800].reset_index(drop=True), table[800:].reset_index(drop=True)]
+    lazy = dd.from_map(lambda part: part, pieces, meta=table.iloc[:0])
+    known = np.argsort(model.score_samples(table), kind="stable")[:4]
+    assert [row.label for row in model.top(lazy, 4)] == known.tolist()
+
+
+def test_scores_beside_the_data_on_disk(
+    client: Any, model: ADMERCS, table: pd.DataFrame, tmp_path: Path
+) -> None:
+    lazy = dd.from_pandas(table, npartitions=3)
+    lazy.assign(score=model.score_samples(lazy)).to_parquet(tmp_path / "scored")
+    back = pd.read_parquet(tmp_path / "scored")
+    np.testing.assert_array_equal(back["score"].to_numpy(), model.score_samples(table))
+
+
+def test_other_collections_of_dask_are_refused(model: ADMERCS) -> None:
+    with pytest.raises(TypeError, match="Dask DataFrame is needed"):
+        model.score_samples(dask.array.zeros((4, 3)))
