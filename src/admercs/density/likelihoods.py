@@ -36,6 +36,7 @@ class Likelihoods(NamedTuple):
     log_height: NDArray[np.float64]  # per slot, areas only: log κ at 33 entries, for plots
     bandwidth: NDArray[np.float64]  # per slot, continuous: h
     segment_ptr: NDArray[np.int64]  # slots + 1
+    main: NDArray[np.int64]  # per slot: its longest segment, counted from its first
     segment_from: NDArray[np.float64]  # per segment: working value from which on it holds
     segment_start: NDArray[np.float64]  # per segment: working value of its first point
     step: NDArray[np.float64]  # per segment: spacing of its points

@@ -12,25 +12,35 @@ from admercs.density.smoothing import cubic
 
 
 @kernel
-def log_ratio_continuous(
-    slot: int, x: float,
-    log_floor: Floats, segment_ptr: Ints, segment_from: Floats, segment_start: Floats,
-    step: Floats, table_ptr: Ints, table: NDArray[np.float32],
-) -> float:  # fmt: skip
-    """Return log(κ / τ) of a value of a continuous target, floor applied, not clipped at 0."""
-    low, high = segment_ptr[slot], segment_ptr[slot + 1]
-    while high - low > 1:  # the last segment that holds from x or before
-        middle = (low + high) // 2
+def find_segment(slot: int, x: float, segment_ptr: Ints, main: Ints, segment_from: Floats) -> int:
+    """Return the segment to read at a value: the last that holds from there or before; -1 if none."""
+    low, stop = segment_ptr[slot], segment_ptr[slot + 1]
+    if low == stop:
+        return -1
+    # Most values lie in the longest segment.
+    longest = low + main[slot]
+    if segment_from[longest] <= x and (longest + 1 == stop or x < segment_from[longest + 1]):
+        return longest
+    while stop - low > 1:
+        middle = (low + stop) // 2
         if segment_from[middle] <= x:
             low = middle
         else:
-            high = middle
-    floor = log_floor[slot]
-    if low == high:
+            stop = middle
+    return low
+
+
+@kernel
+def read_segment(
+    segment: int, x: float, floor: float,
+    segment_start: Floats, step: Floats, table_ptr: Ints, table: NDArray[np.float32],
+) -> float:  # fmt: skip
+    """Return the entry of a value of a continuous target, floor applied, not clipped at 0."""
+    if segment < 0:
         return floor
-    position = (x - segment_start[low]) / step[low]
-    begin = table_ptr[low]
-    last = table_ptr[low + 1] - begin - 3
+    position = (x - segment_start[segment]) / step[segment]
+    begin = table_ptr[segment]
+    last = table_ptr[segment + 1] - begin - 3
     # Where one segment takes over from another, rounding must not leave a crack between them.
     if not 0.999 <= position < last + 1.001:
         return floor
@@ -39,6 +49,18 @@ def log_ratio_continuous(
     i += begin
     value = cubic(table[i - 1], table[i], table[i + 1], table[i + 2], t)
     return value if value > floor else floor
+
+
+@kernel
+def look_up(
+    slot: int, x: Floats, out: Floats,
+    log_floor: Floats, segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
+    step: Floats, table_ptr: Ints, table: NDArray[np.float32],
+) -> None:  # fmt: skip
+    """Find the entries of many values in one slot."""
+    for i in range(len(x)):
+        segment = find_segment(slot, x[i], segment_ptr, main, segment_from)
+        out[i] = read_segment(segment, x[i], log_floor[slot], segment_start, step, table_ptr, table)
 
 
 @kernel
@@ -68,7 +90,7 @@ def log_ratio_of_few(
 def _judge_continuous(
     nodes: NDArray[np.int32], x: Floats, out: Floats,
     slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats,
-    log_floor: Floats, segment_ptr: Ints, segment_from: Floats, segment_start: Floats,
+    log_floor: Floats, segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
     step: Floats, table_ptr: Ints, table: NDArray[np.float32],
 ) -> None:  # fmt: skip
     for i in range(len(x)):
@@ -76,9 +98,9 @@ def _judge_continuous(
         if np.isnan(x[i]):
             out[i] = log_missing[slot]
             continue
-        ratio = log_ratio_continuous(
-            slot, x[i], log_floor, segment_ptr, segment_from, segment_start, step, table_ptr, table
-        )
+        # Two small functions become part of this loop; one with all these arguments would not.
+        segment = find_segment(slot, x[i], segment_ptr, main, segment_from)
+        ratio = read_segment(segment, x[i], log_floor[slot], segment_start, step, table_ptr, table)
         out[i] = log_present[slot] + (ratio if ratio < 0 else 0.0)
 
 
@@ -142,7 +164,9 @@ def log_ratio(likelihoods: Likelihoods, target: int, slot: int, x: float) -> flo
     """Return log(κ / τ) of one value that is not missing, floor applied, not clipped at 0."""
     kind = likelihoods.kind[target]
     if kind == CONTINUOUS:
-        return log_ratio_continuous(slot, float(x), *density_arrays(likelihoods))
+        out = np.empty(1)
+        look_up(slot, np.array([x], dtype=np.float64), out, *density_arrays(likelihoods))
+        return float(out[0])
     is_discrete = bool(kind == DISCRETE)
     return log_ratio_of_few(target, slot, float(x), is_discrete, *_value_arrays(likelihoods))
 
@@ -156,11 +180,11 @@ def log_likelihood(likelihoods: Likelihoods, target: int, slot: int, x: float) -
 
 def density_arrays(
     like: Likelihoods,
-) -> tuple[Floats, Ints, Floats, Floats, Floats, Ints, NDArray[np.float32]]:
-    """Return what ``log_ratio_continuous`` reads."""
+) -> tuple[Floats, Ints, Ints, Floats, Floats, Floats, Ints, NDArray[np.float32]]:
+    """Return what ``look_up`` reads."""
     return (
-        like.log_floor, like.segment_ptr, like.segment_from, like.segment_start, like.step,
-        like.table_ptr, like.table,
+        like.log_floor, like.segment_ptr, like.main, like.segment_from, like.segment_start,
+        like.step, like.table_ptr, like.table,
     )  # fmt: skip
 
 

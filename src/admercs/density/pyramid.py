@@ -120,12 +120,12 @@ def log_densities(
 ) -> list[Floats]:
     """Return per level the log density at all points, on this side of the mirrors and beyond.
 
-    Where there is a finer level, a level takes over what that says, averaged: it will be read there
-    only if a table is too long for all details.
+    Where there is a finer level, a level takes over its points: it is read there only if it tells
+    the same, or if a table is too long for all details. The levels' ``plain`` does likewise.
     """
     found = []
     for level in pyramid.levels:
-        y = np.log(np.maximum(level.mirrored, _TINY))
+        y = log_density(level.mirrored)
         if limits is not None:
             low, high = (positions(level, grids, limit) for limit in limits)
             _fill_outside(*level.blocks, level.plain, low, high, ratios, y)
@@ -134,12 +134,14 @@ def log_densities(
         pyramid.levels, pyramid.levels[1:], found, found[1:], strict=False
     ):
         _carry_up(*fine.blocks, y, *coarse.blocks, above)
+        if limits is not None:
+            _carry_up(*fine.blocks, fine.plain, *coarse.blocks, coarse.plain)
     return found
 
 
-def log_outside(level: Level, at: Ints, ratio: Floats) -> Floats:
-    """Return the log density beyond a mirror at some points, given as positions in the level."""
-    return np.log(np.maximum(level.plain[at], _TINY)) + ratio
+def log_density(density: Floats) -> Floats:
+    """Return the logarithm, but finite where there is nothing."""
+    return np.log(np.maximum(density, _TINY))
 
 
 def _join(cells: Cells, shift: Ints) -> Cells:
@@ -213,18 +215,18 @@ def _carry_up(
     block_ptr: Ints, origin: Ints, at: Ints, y: Floats,
     above_ptr: Ints, above_origin: Ints, above_at: Ints, above: Floats,
 ) -> None:  # fmt: skip
-    """Put averages around every ``RATIO``-th point into the next level."""
+    """Put every ``RATIO``-th point into the next level."""
     for slot in range(len(block_ptr) - 1):
         over = above_ptr[slot]
         for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            parent = -(-(origin[block] + RATIO) // RATIO)
-            stop = (origin[block] + at[block + 1] - at[block] - 1 - RATIO) // RATIO + 1
+            parent = -(-origin[block] // RATIO)
+            stop = (origin[block] + at[block + 1] - at[block] - 1) // RATIO + 1
             while above_origin[over] + above_at[over + 1] - above_at[over] <= parent:
                 over += 1
             for q in range(parent, stop):
-                p = at[block] + q * RATIO - origin[block]
-                average = (y[p - 2] + y[p + 2]) / 8 + (y[p - 1] + y[p] + y[p + 1]) / 4
-                above[above_at[over] + q - above_origin[over]] = average
+                above[above_at[over] + q - above_origin[over]] = y[
+                    at[block] + q * RATIO - origin[block]
+                ]
 
 
 @kernel
@@ -294,9 +296,11 @@ def _fill_outside(
     """
     for slot in range(len(low)):
         for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            for p in range(at[block], at[block + 1]):
-                point = origin[block] + p - at[block]
-                if low[slot] - 2 <= point <= high[slot] + 2:
-                    continue
-                side = 0 if point < low[slot] else 1
-                y[p] = np.log(max(plain[p], _TINY)) + ratios[side, slot]
+            size = at[block + 1] - at[block]
+            last_below = min(max(np.ceil(low[slot]) - 2 - origin[block], 0.0), size)
+            first_above = min(max(np.floor(high[slot]) + 3 - origin[block], 0.0), size)
+            for side in range(2):
+                begin = at[block] + (np.int64(first_above) if side else 0)
+                end = at[block] + (size if side else np.int64(last_below))
+                for p in range(begin, end):
+                    y[p] = np.log(max(plain[p], _TINY)) + ratios[side, slot]

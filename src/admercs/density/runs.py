@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from admercs._compile import kernel
 from admercs.density.arrays import Floats, Ints
 from admercs.density.kernels import RATIO
-from admercs.density.smoothing import NEGLIGIBLE
+from admercs.density.smoothing import NEGLIGIBLE, cubic
 
-_BAR_STEP = 0.35  # how much (in log density) the bar is raised at a time where a table is too long
-_BAR_LAG = 4  # steps by which a level's bar stays behind that of the next finer level
-_GAP = 7  # going on over so many intervals is cheaper than another run
+# Where a table is too long, details up to this size (in log density) are left to coarser levels ...
+_DETAILS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3)
+_BAR_STEP = 0.35  # ... and if that does not help, the bar is raised by so much at a time
+_GAP = 16  # going on over so many intervals is cheaper than another run
 
 Marks = NDArray[np.uint8]
 
@@ -46,9 +47,8 @@ class Runs(NamedTuple):
 def choose_runs(blocks: Sequence[Blocks], log_density: Sequence[Floats], cap: Ints) -> Runs:
     """Choose the runs of each slot, at most ``cap`` points.
 
-    Only what is above the floor is kept. Where that is too much a bar is raised step by step, first
-    for the finest level: the least dense parts lose their details, and in the end fall to the
-    floor.
+    Only what is above the floor is kept. Where that is too much, small details are left out, and in
+    the end the least dense parts fall to the floor.
 
     Parameters
     ----------
@@ -59,28 +59,29 @@ def choose_runs(blocks: Sequence[Blocks], log_density: Sequence[Floats], cap: In
     n_slots = len(cap)
     active = np.ones(n_slots, dtype=np.bool_)
     kept: list[Ints] = []
-    raised = 0
+    attempt = 0
     while active.any():
+        detail = _DETAILS[min(attempt, len(_DETAILS) - 1)]
+        bar = np.log(NEGLIGIBLE) + _BAR_STEP * max(0, attempt - len(_DETAILS) + 1)
         rows = []
         covered = np.zeros(len(log_density[0]), dtype=np.uint8)
         for level, (where, y) in enumerate(zip(blocks, log_density, strict=True)):
-            bar = np.log(NEGLIGIBLE) + _BAR_STEP * max(0, raised - _BAR_LAG * level)
             is_last = level == len(blocks) - 1
             align = 1 if is_last else RATIO
             found = np.empty((len(y) // 2 + 1, 5), dtype=np.int64)
-            used = _choose(y, *where, active, bar, align, level, covered, found)
+            used = _choose(y, *where, active, bar, detail, align, level, covered, found)
             rows.append(found[:used])
             if not is_last:
                 coarser = blocks[level + 1]
                 above = np.zeros(len(log_density[level + 1]), dtype=np.uint8)
-                _pass_up(*where, covered, *coarser, above)
+                _pass_up(*where, active, covered, *coarser, above)
                 covered = above
         runs = np.concatenate(rows)
         total = np.bincount(runs[:, 0], weights=runs[:, 4], minlength=n_slots)
         done = active & (total <= cap)
         kept.append(runs[done[runs[:, 0]]])
         active &= ~done
-        raised += 1
+        attempt += 1
     return Runs(*np.concatenate(kept).T)
 
 
@@ -95,9 +96,22 @@ def _peak(y: Floats, p: int) -> float:
 
 
 @kernel
+def _has_detail(y: Floats, p: int, base: int, stop: int, align: int, detail: float) -> bool:
+    """Return whether the next level, which has every ``align``-th point, would miss something."""
+    if p - align < base or p + 2 * align >= stop:
+        return True
+    before, here, there, beyond = y[p - align], y[p], y[p + align], y[p + 2 * align]
+    found = False
+    for q in range(1, align):
+        told = cubic(before, here, there, beyond, q / align)
+        found = found or abs(told - y[p + q]) > detail
+    return found
+
+
+@kernel
 def _choose(
     y: Floats, block_ptr: Ints, origin: Ints, at: Ints, active: NDArray[np.bool_], bar: float,
-    align: int, level: int, covered: Marks, runs: Ints,
+    detail: float, align: int, level: int, covered: Marks, runs: Ints,
 ) -> int:  # fmt: skip
     """List the runs of one level as rows (slot, level, first, at, size); return their number.
 
@@ -122,6 +136,8 @@ def _choose(
                     wanted = wanted or _peak(y, q) > bar
                     if q < p + align:
                         n_covered += covered[q]
+                if wanted and detail > 0 and align > 1:
+                    wanted = _has_detail(y, p, base, stop, align, detail)
                 if n_covered == align:
                     open_until = -1
                 elif wanted or n_covered > 0:
@@ -146,11 +162,13 @@ def _choose(
 
 @kernel
 def _pass_up(
-    block_ptr: Ints, origin: Ints, at: Ints, covered: Marks,
+    block_ptr: Ints, origin: Ints, at: Ints, active: NDArray[np.bool_], covered: Marks,
     above_ptr: Ints, above_origin: Ints, above_at: Ints, above: Marks,
 ) -> None:  # fmt: skip
     """Mark the intervals of the next level that are covered; groups are covered as a whole."""
     for slot in range(len(block_ptr) - 1):
+        if not active[slot]:
+            continue
         over = above_ptr[slot]
         for block in range(block_ptr[slot], block_ptr[slot + 1]):
             for p in range(at[block], at[block + 1]):

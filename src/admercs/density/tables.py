@@ -19,7 +19,7 @@ from admercs.density.pyramid import (
     build_pyramid,
     edge_ratios,
     log_densities,
-    log_outside,
+    log_density,
     positions,
 )
 from admercs.density.runs import Runs, choose_runs
@@ -36,6 +36,7 @@ class Tables(NamedTuple):
 
     log_floor: Floats  # per slot: log(k(0) / n), in units of the column
     segment_ptr: Ints  # slots + 1
+    main: Ints  # per slot: its longest segment, counted from its first
     segment_from: Floats  # per segment: value from which on it is the one to read
     segment_start: Floats  # per segment: value of its first point
     step: Floats  # per segment: spacing of its points
@@ -110,18 +111,29 @@ def tabulate(
     slot = runs.slot[segments.run]
     step = _steps(pyramid)[runs.level[segments.run], slot]
     first = runs.first[segments.run] + segments.begin
+    size = segments.end - segments.begin
+    segment_ptr = pointers(np.bincount(slot, minlength=len(n)))
     return Tables(
         log_floor=np.log(shape.peak) - np.log(rows * bandwidth * np.sqrt(2 * np.pi)),
-        segment_ptr=pointers(np.bincount(slot, minlength=len(n))),
+        segment_ptr=segment_ptr,
+        main=_longest(segment_ptr, slot, size),
         segment_from=grids.left[slot] + segments.start * step,
         segment_start=grids.left[slot] + first * step,
         step=step,
-        table_ptr=pointers(segments.end - segments.begin),
+        table_ptr=pointers(size),
         table=_values(runs, segments, pyramid, y, ratios),
         level_ptr=cells.ptr,
         level=level,
         mass=cells.mass,
     )
+
+
+def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
+    """Return which of its segments is each slot's longest; 0 for a slot without any."""
+    order = np.lexsort((-np.arange(len(size)), size, slot))
+    found = np.zeros(len(ptr) - 1, dtype=np.int64)
+    found[slot[order]] = order  # the last one of a slot stays
+    return found - np.where(np.diff(ptr) > 0, ptr[:-1], 0)
 
 
 def _steps(pyramid: Pyramid) -> Floats:
@@ -168,16 +180,14 @@ def _values(
     """Gather the log densities of all segments."""
     size = segments.end - segments.begin
     ptr = pointers(size)
-    at = np.arange(ptr[-1]) + np.repeat(runs.at[segments.run] + segments.begin - ptr[:-1], size)
-    level = np.repeat(runs.level[segments.run], size)
-    side = np.repeat(segments.side, size)
-    slot = np.repeat(runs.slot[segments.run], size)
-    table = np.empty(len(at))
-    for j in range(len(y)):
-        here = np.flatnonzero(level == j)
-        table[here] = y[j][at[here]]
-        beyond = here[side[here] != 1]
-        table[beyond] = log_outside(
-            pyramid.levels[j], at[beyond], ratios[side[beyond] // 2, slot[beyond]]
-        )
+    base = pointers(np.array([len(level) for level in y]))
+    first = base[runs.level[segments.run]] + runs.at[segments.run] + segments.begin
+    at = np.arange(ptr[-1]) + np.repeat(first - ptr[:-1], size)
+    table = np.concatenate(y)[at]
+    is_beyond = segments.side != 1
+    if is_beyond.any():
+        ratio = ratios[segments.side // 2, runs.slot[segments.run]]
+        beyond = np.flatnonzero(np.repeat(is_beyond, size))
+        plain = np.concatenate([level.plain for level in pyramid.levels])[at[beyond]]
+        table[beyond] = log_density(plain) + np.repeat(ratio[is_beyond], size[is_beyond])
     return table

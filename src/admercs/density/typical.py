@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from admercs._compile import kernel
 from admercs.density.area import N_HEIGHTS
-from admercs.density.arrays import Floats, Ints
+from admercs.density.arrays import Floats
 from admercs.density.likelihoods import Likelihoods
-from admercs.density.lookup import density_arrays, log_ratio_continuous
+from admercs.density.lookup import density_arrays, look_up
 
 _PER_POINT = 4  # looks between two table points for where the density crosses τ
 _HALVINGS = 30
@@ -24,20 +22,8 @@ def log_ratios(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
     """Return the entries of a continuous slot at some points, floor applied."""
     x = np.ascontiguousarray(points, dtype=np.float64)
     out = np.empty(len(x))
-    _look_up(slot, x, *density_arrays(likelihoods), out)
+    look_up(slot, x, out, *density_arrays(likelihoods))
     return out
-
-
-@kernel
-def _look_up(
-    slot: int, x: Floats,
-    log_floor: Floats, segment_ptr: Ints, segment_from: Floats, segment_start: Floats,
-    step: Floats, table_ptr: Ints, table: NDArray[np.float32], out: Floats,
-) -> None:  # fmt: skip
-    for i in range(len(x)):
-        out[i] = log_ratio_continuous(
-            slot, x[i], log_floor, segment_ptr, segment_from, segment_start, step, table_ptr, table
-        )
 
 
 def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:

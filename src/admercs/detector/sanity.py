@@ -49,10 +49,13 @@ def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
     _require(_within(likelihoods.slot, -1, n_slots), "likelihoods/slot")
     scored = np.concatenate([forest.scorer[forest.feature < 0], forest.root[:-1]])
     _require(bool(np.all(likelihoods.slot[scored] >= 0)), "likelihoods/slot")
-    for name in ("n_missing", "log_present", "log_missing", "log_floor", "log_tau"):
+    for name in ("n_missing", "log_present", "log_missing", "log_floor", "log_tau", "main"):
         _require(len(getattr(likelihoods, name)) == n_slots, f"likelihoods/{name}")
     _require(len(likelihoods.segment_ptr) == n_slots + 1, "likelihoods/segment_ptr")
     _check_pointers(likelihoods.segment_ptr, len(likelihoods.segment_start), "segment_ptr")
+    sizes = np.diff(likelihoods.segment_ptr)
+    _require(bool(np.all(likelihoods.main >= 0)), "likelihoods/main")
+    _require(bool(np.all(likelihoods.main < np.maximum(sizes, 1))), "likelihoods/main")
     for name in ("segment_from", "step"):
         _require(
             len(getattr(likelihoods, name)) == len(likelihoods.segment_start), f"likelihoods/{name}"
