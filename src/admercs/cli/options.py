@@ -106,6 +106,18 @@ def _detect(commands: Any) -> None:
         "all rows are scored",
     )
     learning.add_argument(
+        "--dask",
+        action="store_true",
+        help="learn from all rows of a table that does not fit into memory, in worker processes "
+        "(needs admercs[dask])",
+    )
+    learning.add_argument(
+        "--memory",
+        default="auto",
+        metavar="SIZE",
+        help="with --dask: what the workers may use together, such as 4GB (default: all there is)",
+    )
+    learning.add_argument(
         "--max-columns",
         type=_positive,
         default=MAX_COLUMNS,

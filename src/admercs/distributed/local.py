@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,6 +67,7 @@ def local_cluster(
             processes=True,
             memory_limit=limit,
             dashboard_address=None,
+            silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from admercs.cli.console import note
 from admercs.cli.errors import UsageError, UserError
+from admercs.cli.outofcore import fit_out_of_core
 from admercs.cli.progress import Progress
 from admercs.cli.scoring import blamed, without
 from admercs.cli.sinks import writing
@@ -33,13 +34,7 @@ def run(options: argparse.Namespace) -> None:
         Progress(quiet) as progress,
     ):
         check_width(table, options.max_columns)
-        sample, total = table.read(
-            options.fit_rows, options.seed, lambda rows: progress("reading", rows, 0)
-        )
-        if total > len(sample):
-            note(f"learning from {len(sample):,} of {total:,} rows; all are scored", options.quiet)
-        model = fit(options, table, sample, progress)
-        whole = slices(sample, table.stretch) if total == len(sample) else table.batches()
+        model, whole, total = learn(options, table, progress)
         findings = look(options, model, table, whole, total, outputs, progress, started)
         if "model" in outputs.files:
             path, temporary = outputs.files["model"]
@@ -47,6 +42,31 @@ def run(options: argparse.Namespace) -> None:
                 model.save(temporary)
             findings.written["model"] = path
     show(options, findings)
+
+
+def learn(
+    options: argparse.Namespace, table: Table, progress: Progress
+) -> tuple[Any, Iterator[pa.Table], int]:
+    """Fit the detector; also return the rows to be scored and their number."""
+
+    def told(rows: int) -> None:
+        progress("reading", rows, 0)
+
+    if options.dask:
+        unfitted = detector(options, table, progress)
+        model, total = fit_out_of_core(unfitted, table, options.memory, jobs_of(options), told)
+        return model, table.batches(), total
+    sample, total = table.read(options.fit_rows, options.seed, told)
+    if total > len(sample):
+        note(
+            f"learning from {len(sample):,} of {total:,} rows (--dask learns from all); "
+            "all are scored",
+            options.quiet,
+        )
+    with blamed(table.name):
+        model = detector(options, table, progress).fit(without(sample, table.id))
+    whole = slices(sample, table.stretch) if total == len(sample) else table.batches()
+    return model, whole, total
 
 
 def check_width(table: Table, most: int) -> None:
@@ -66,18 +86,16 @@ def slices(table: pa.Table, size: int) -> Iterator[pa.Table]:
         yield table.slice(start, size)
 
 
-def fit(options: argparse.Namespace, table: Table, sample: pa.Table, progress: Progress) -> Any:
-    """Fit the detector."""
+def detector(options: argparse.Namespace, table: Table, progress: Progress) -> Any:
+    """Return the detector to be fitted."""
     from admercs import ADMERCS
 
     contamination: Any = options.contamination
     if options.threshold is not None:
         contamination = {"score": options.threshold}
-    detector = ADMERCS(
+    return ADMERCS(
         nominal=table.nominal or "auto",
         contamination=contamination,
         n_jobs=jobs_of(options),
         verbose=progress,
     )
-    with blamed(table.name):
-        return detector.fit(without(sample, table.id))
