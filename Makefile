@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Debian's Chromium, for the tests of the report in a real browser.
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
 
-.PHONY: demo test lint speed ablation explanations reproduce browser elki spark dask clean
+.PHONY: demo test lint speed ablation explanations reproduce browser elki spark scale clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,15 @@ elki: $(VENV)/.installed-test
 	$(if $(wildcard /usr/share/java/elki.jar),,apt-get update && apt-get install --yes elki)
 	$(BIN)/python tests/baselines/copy_jar.py /usr/share/java/elki.jar $(VENV)/elki.jar
 	ADMERCS_ELKI=$(VENV)/elki.jar:/usr/share/java/trove4j.jar $(BIN)/python -m pytest tests/baselines/test_hics_elki.py
+
+# Scoring a Spark table with a saved model, in Spark's local mode: needs Java.
+spark: $(VENV)/.installed-test $(VENV)/.installed-spark
+	$(if $(shell command -v java),,@echo "Java is not installed: the tests of Spark will be skipped")
+	$(BIN)/python -m pytest tests/spark
+
+# Tables larger than a worker's memory on Dask: about an hour for all sizes.
+scale: $(VENV)/.installed-dask
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf $(VENV) demo

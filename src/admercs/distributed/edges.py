@@ -99,9 +99,10 @@ def _quantile_edges(
     sample = run.reduce(merge_column_samples, samples)
     del samples
     brackets = run.submit(bracket_columns, sample, ranks, run.n_parts)
-    parts = read(count_and_collect, shared, columns, brackets)
-    found = run.reduce(merge_found, parts)
-    edges = run.result(run.submit(edges_if_right, brackets, found, ranks, n_values))
+    edges = None
+    if max(run.result(run.submit(guessed_values, sample, brackets))) <= MOST_COLLECTED:
+        found = run.reduce(merge_found, read(count_and_collect, shared, columns, brackets))
+        edges = run.result(run.submit(edges_if_right, brackets, found, ranks, n_values))
     if edges is None:
         candidates = run.submit(candidates_of, sample)
         edges = _search(run, read, (shared, columns), candidates, ranks, n_values)
@@ -166,6 +167,15 @@ def bracket_columns(
         step = float(sample.weight.max(initial=1.0))
         brackets.append(bracket(sample, some, step * (1.5 + 1.3 * n_parts**0.5)))
     return brackets
+
+
+def guessed_values(samples: list[Sample], brackets: list[tuple[Floats, Ints]]) -> list[float]:
+    """Return about how many values of each column lie within brackets."""
+    found = []
+    for sample, (candidates, gaps) in zip(samples, brackets, strict=True):
+        within = np.isin(np.searchsorted(candidates, sample.values), gaps)
+        found.append(float(sample.weight[within].sum()))
+    return found
 
 
 def count_and_collect(
