@@ -14,7 +14,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     The code is cached on disk. Where neither the package folder nor the user's cache folder can be
     written, numba refuses to cache at all; the kernel is then compiled in each process instead.
     """
+    # numpy's error model: no check before each division, less to compile.
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, error_model="numpy")(function)

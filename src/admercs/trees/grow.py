@@ -18,10 +18,8 @@ from admercs.trees.histograms import (
     CLASSES,
     MOMENT_WIDTH,
     N_MOMENTS,
-    fill_histogram,
-    gather_target,
+    add_rows,
     histogram_type,
-    take_away,
     total_up,
 )
 from admercs.trees.splits import best_split
@@ -149,42 +147,6 @@ def partition(column, rows, split_bin, nominal, missing_left, bits, spare):  # t
     return n_left
 
 
-@kernel
-def set_up(codes, target, skip, offsets, width, rules, rows, hist, totals):  # type: ignore[no-untyped-def]
-    """Count the root, which holds all rows in order."""
-    n_rows = len(target)
-    for i in range(n_rows):
-        rows[i] = i
-    total_up(target, n_rows, rules.form, totals)
-    fill_histogram(codes, rows, target, n_rows, rules.form, width, offsets, skip, True, hist)
-
-
-@kernel
-def halve(  # type: ignore[no-untyped-def]
-    codes,
-    target,
-    skip,
-    offsets,
-    width,
-    rules,
-    small,
-    values,
-    deeper,
-    hist,
-    totals,
-    small_hist,
-    small_totals,
-):
-    """Count the smaller half of a node; the node's own counts become those of the larger half."""
-    n = len(small)
-    gather_target(target, small, values)
-    total_up(values, n, rules.form, small_totals)
-    take_away(totals, small_totals)
-    if deeper:
-        fill_histogram(codes, small, values, n, rules.form, width, offsets, skip, False, small_hist)
-        take_away(hist, small_hist)
-
-
 class Pending(NamedTuple):
     """A node that waits to be decided; its histogram is ready."""
 
@@ -211,11 +173,12 @@ def grow_tree(
     n_rows = len(target)
     width = rules.n_classes if rules.form == CLASSES else MOMENT_WIDTH
     n_totals = rules.n_classes if rules.form == CLASSES else N_MOMENTS
-    rows, spare = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    rows, spare = np.arange(n_rows, dtype=np.int32), np.empty(n_rows, np.int32)
     values = np.empty(n_rows, np.int32)
     hist = np.zeros(offsets[-1] * width, histogram_type(rules.form, n_rows))
     totals = np.zeros(n_totals, np.int64)
-    set_up(codes, target, skip, offsets, width, rules, rows, hist, totals)
+    total_up(target, n_rows, rules.form, totals)
+    add_rows(codes, rows, target, n_rows, rules.form, width, offsets, skip, True, hist)
     root_impurity = impurity(totals, rules.criterion, XLOGX)
     stack = [Pending(-1, False, 0, n_rows, 0, hist, totals)]
     spare_hists: list[NDArray[np.int32] | NDArray[np.int64]] = []
@@ -240,11 +203,17 @@ def grow_tree(
         small_left = 2 * n_left <= item.n
         small = mine[:n_left] if small_left else mine[n_left:]
         small_hist = spare_hists.pop() if spare_hists else np.empty_like(hist)
-        small_totals = np.empty_like(totals)
-        halve(
-            codes, target, skip, offsets, width, rules, small, values,
-            item.depth + 1 < rules.max_depth, item.hist, item.totals, small_hist, small_totals,
-        )  # fmt: skip
+        small_totals = np.zeros_like(totals)
+        n_small = len(small)
+        np.take(target, small, out=values[:n_small])
+        total_up(values, n_small, rules.form, small_totals)
+        np.subtract(item.totals, small_totals, out=item.totals)
+        if item.depth + 1 < rules.max_depth:
+            small_hist.fill(0)
+            add_rows(
+                codes, small, values, n_small, rules.form, width, offsets, skip, False, small_hist
+            )
+            np.subtract(item.hist, small_hist, out=item.hist)
         halves = [(small_hist, small_totals), (item.hist, item.totals)]
         left, right = halves if small_left else halves[::-1]
         # The right child waits below the left one: preorder.

@@ -18,33 +18,9 @@ MOMENT_WIDTH = 2  # rows, sum
 N_MOMENTS = 4  # rows, sum, sum of squares in two halves
 
 
-# Explicit loops instead of slice assignment: numba would compile numpy's error messages about shapes
-# into each of them, which takes seconds.
-@kernel
-def clear(numbers):  # type: ignore[no-untyped-def]
-    """Set all to zero."""
-    for i in range(len(numbers)):
-        numbers[i] = 0
-
-
-@kernel
-def take_away(numbers, others):  # type: ignore[no-untyped-def]
-    """Subtract one histogram from another: what remains is the sibling's."""
-    for i in range(len(numbers)):
-        numbers[i] -= others[i]
-
-
-@kernel
-def gather_target(target, rows, out):  # type: ignore[no-untyped-def]
-    """Copy the target of a node's rows next to each other, once for all input columns."""
-    for i in range(len(rows)):
-        out[i] = target[rows[i]]
-
-
 @kernel
 def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
     """Add a node's target up: rows per class, or count, sum and exact sum of squares."""
-    clear(totals)
     if form == CLASSES:
         for i in range(n):
             totals[values[i]] += 1
@@ -64,9 +40,10 @@ def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
 def add_rows(  # type: ignore[no-untyped-def]
     codes, rows, values, n, form, width, offsets, skip, whole, hist
 ):
-    """Count rows of a node on top of what is counted already.
+    """Count rows of a node per code of each input column except the target's own (`skip`).
 
-    See `fill_histogram` for the parameters.
+    They are added to what `hist` counts already. `whole` says that the node holds all rows in order, so that
+    no row numbers need to be looked up.
     """
     step = np.uint64(width)
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
@@ -89,18 +66,6 @@ def add_rows(  # type: ignore[no-untyped-def]
                     cell = base + np.uint64(column[np.uint64(rows[i])]) * step
                     hist[cell] += 1
                     hist[cell + np.uint64(1)] += value
-
-
-@kernel
-def fill_histogram(  # type: ignore[no-untyped-def]
-    codes, rows, values, n, form, width, offsets, skip, whole, hist
-):
-    """Count the node's rows per code of each input column except the target's own (`skip`).
-
-    `whole` says that the node holds all rows in order, so that no row numbers need to be looked up.
-    """
-    clear(hist)
-    add_rows(codes, rows, values, n, form, width, offsets, skip, whole, hist)
 
 
 def code_offsets(n_codes: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -23,7 +23,6 @@ from admercs.trees.histograms import (
     MOMENT_WIDTH,
     N_MOMENTS,
     add_rows,
-    gather_target,
     histogram_type,
     total_up,
 )
@@ -220,7 +219,8 @@ def count_level(
     mine, totals = np.empty(n_rows, np.int32), np.empty(n_totals, np.int64)
     for k in range(sketch.n_places):
         some = rows[start[k] : start[k + 1]]
-        gather_target(values, some, mine)
+        np.take(values, some, out=mine[: len(some)])
+        totals.fill(0)
         total_up(mine, len(some), rules.form, totals)
         counts.totals[k] += totals
         counts.n[k] += len(some)

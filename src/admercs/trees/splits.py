@@ -7,6 +7,7 @@ the lowest column and then to the lowest threshold.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.trees.criteria import ENTROPY, VARIANCE, moment_purity, purity
@@ -46,7 +47,7 @@ def scan_codes(  # type: ignore[no-untyped-def]
     for s in range(width):
         left[s] = 0
         right[s] = totals[s]
-    best, best_bin = NOTHING, -1
+    best, best_bin = NOTHING, np.int64(-1)
     fresh = False
     for code in range(0, high + 1):
         if code > 0 or missing_left:
@@ -67,7 +68,7 @@ def scan_codes(  # type: ignore[no-untyped-def]
         if n_right < min_leaf:
             break
         if pure_left + pure_right > best:
-            best, best_bin = pure_left + pure_right, code
+            best, best_bin = pure_left + pure_right, np.int64(code)
     return best, best_bin
 
 
@@ -79,21 +80,22 @@ def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):
     for s in range(width):
         any_missing |= hist[base + s] != 0
     last = n_codes - 2  # the last code cannot be left of anything
-    best, best_bin, best_missing = NOTHING, -1, False
+    best, best_bin, best_missing = NOTHING, np.int64(-1), False
     stride = STRIDE if criterion == ENTROPY and n_codes > 8 * STRIDE else 1
     for missing_left in (False, True):
         if missing_left and not any_missing:
             break
         # Coarse steps first, then closely around their optimum (everywhere if they met no valid split).
-        value, code = NOTHING, -1
-        step, low, high = stride, 0, last
+        value, code = NOTHING, np.int64(-1)
+        step, low, high = np.int64(stride), np.int64(0), np.int64(last)
         while step > 0:
             value, code = scan_codes(
                 hist, base, totals, missing_left, criterion, min_leaf, table, step, low, high, work
             )
             if code >= 0:
-                low, high = max(0, code - step + 1), min(last, code + step - 1)
-            step = 1 if step > 1 else 0
+                low = np.int64(max(0, int(code - step) + 1))
+                high = np.int64(min(last, int(code + step) - 1))
+            step = np.int64(1 if step > 1 else 0)
         if value > best:
             best, best_bin, best_missing = value, code, missing_left
     if best_bin >= 0:
@@ -250,7 +252,31 @@ def fill_bits(hist, base, width, criterion, order, present, count, bits):  # typ
 
 
 @kernel
-def best_split(  # type: ignore[no-untyped-def]
+def best_threshold(hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table):  # type: ignore[no-untyped-def]
+    """Search the numeric columns; return purity, column, bin and side of missing values."""
+    width = 2 if criterion == VARIANCE else len(totals)
+    work = np.zeros((2, width), np.int64)
+    best, feature, best_bin, best_missing = NOTHING, -1, np.int64(0), False
+    for f in range(len(is_nominal)):
+        if f == skip or is_nominal[f]:
+            continue
+        value, code, missing_left = scan_numeric(
+            hist,
+            offsets[f] * width,
+            offsets[f + 1] - offsets[f],
+            totals,
+            criterion,
+            min_leaf,
+            table,
+            work,
+        )
+        if value > best:
+            best, feature, best_bin, best_missing = value, f, code, missing_left
+    return best, feature, best_bin, best_missing
+
+
+@kernel
+def best_subset(  # type: ignore[no-untyped-def]
     hist,
     totals,
     offsets,
@@ -263,36 +289,71 @@ def best_split(  # type: ignore[no-untyped-def]
     missing_class,
     bits,
 ):
-    """Search all columns; return column, bin, side of missing values and purity."""
+    """Search the nominal columns; return purity and column, `bits` receives the subset."""
     width = 2 if criterion == VARIANCE else len(totals)
     work = np.zeros((2, width), np.int64)
     trial = np.zeros(4, np.uint64)
-    best, feature, best_bin, best_missing = NOTHING, -1, 0, False
+    best, feature = NOTHING, -1
     for f in range(len(is_nominal)):
-        if f == skip:
+        if f == skip or not is_nominal[f]:
             continue
         base, n_codes = offsets[f] * width, offsets[f + 1] - offsets[f]
-        if is_nominal[f]:
-            value = scan_nominal(
-                hist,
-                base,
-                n_codes,
-                totals,
-                criterion,
-                min_leaf,
-                table,
-                ordered,
-                missing_class,
-                work,
-                trial,
-            )
-            code, missing_left = 0, (trial[0] & np.uint64(1)) != 0
-        else:
-            value, code, missing_left = scan_numeric(
-                hist, base, n_codes, totals, criterion, min_leaf, table, work
-            )
+        value = scan_nominal(
+            hist,
+            base,
+            n_codes,
+            totals,
+            criterion,
+            min_leaf,
+            table,
+            ordered,
+            missing_class,
+            work,
+            trial,
+        )
         if value > best:
-            best, feature, best_bin, best_missing = value, f, code, missing_left
+            best, feature = value, f
             for w in range(4):
                 bits[w] = trial[w]
-    return feature, best_bin, best_missing, best
+    return best, feature
+
+
+def best_split(
+    hist: NDArray[np.int32] | NDArray[np.int64],
+    totals: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    is_nominal: NDArray[np.bool_],
+    skip: int,
+    criterion: int,
+    min_leaf: int,
+    table: NDArray[np.float64],
+    ordered: bool,
+    missing_class: int,
+    bits: NDArray[np.uint64],
+) -> tuple[int, int, bool, float]:
+    """Search all columns; return column, bin, side of missing values and purity.
+
+    Two searches instead of one: a table without nominal columns need not wait for theirs to be compiled.
+    """
+    pure, feature, code, missing_left = NOTHING, -1, 0, False
+    if not is_nominal.all():
+        pure, feature, code, missing_left = best_threshold(
+            hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table
+        )
+    if is_nominal.any():
+        subset_pure, column = best_subset(
+            hist,
+            totals,
+            offsets,
+            is_nominal,
+            skip,
+            criterion,
+            min_leaf,
+            table,
+            ordered,
+            missing_class,
+            bits,
+        )
+        if subset_pure > pure or (subset_pure == pure and 0 <= column < feature):
+            return column, 0, bool(bits[0] & np.uint64(1)), subset_pure
+    return feature, code, missing_left, pure
