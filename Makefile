@@ -55,7 +55,7 @@ elki: $(VENV)/.installed-test
 # Scoring a Spark table with a saved model, in Spark's local mode: needs Java.
 spark: $(VENV)/.installed-test $(VENV)/.installed-spark
 	$(if $(shell command -v java),,@echo "Java is not installed: the tests of Spark will be skipped")
-	$(BIN)/python -m pytest tests/spark
+	ADMERCS_SPARK=1 $(BIN)/python -m pytest tests/spark
 
 # Tables larger than a worker's memory on Dask: about an hour for all sizes.
 scale: $(VENV)/.installed-dask

@@ -16,6 +16,8 @@ import pytest
 from admercs import ADMERCS
 from admercs.datasets import make_electric_vehicles
 
+if not os.environ.get("ADMERCS_SPARK"):
+    pytest.skip("takes a minute: make spark runs it", allow_module_level=True)
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java, which is not installed here", allow_module_level=True)
 pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed: make spark installs it")
