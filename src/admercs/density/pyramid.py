@@ -27,7 +27,16 @@ _FINE = 8  # points per bandwidth ...
 _COARSE = 5  # ... and where the table would get too long
 _CUT = 1e-5  # a lone Gaussian ends where all rows together would reach this share of the floor
 _REACH = 5.0  # widths: there any Gaussian has vanished behind the wider ones
+_BEHIND = 6.0  # points for which an image goes on behind its mirror
 _TINY = 1e-6  # what is far below the floor is never looked at; keep its logarithm finite
+
+
+# Weights of six points (Lagrange) at the points of a finer level in their midst.
+_NODES = np.arange(-2.0, 4.0)
+_BETWEEN = np.array([
+    [np.prod([(t / RATIO - m) / (k - m) for m in _NODES if m != k]) for k in _NODES]
+    for t in range(RATIO)
+])  # fmt: skip
 
 
 class Cells(NamedTuple):
@@ -62,28 +71,23 @@ def build_pyramid(
     """Add up the kernels of all slots, level by level.
 
     Every occupied cell spreads the level's kernel over the points around it. Cells are first joined
-    to 1/32 of a bandwidth or less, and to 1/8 of the narrowest width in a coarser level. Sharing
-    rows between cells (linear binning) widens a kernel by a sixth of a squared cell; the Gaussians
-    are narrowed by as much.
+    to 1/32 of the level's width or less. Sharing rows between cells (linear binning) widens a kernel
+    by a sixth of a squared cell; the Gaussians are narrowed by as much.
     """
     n_levels = len(shape.weight)
-    shift = np.maximum(np.floor(np.log2(bandwidth / grids.width / _CELLS)), 0).astype(np.int64)
-    cells = _join(Cells(counts.ptr, counts.cell, counts.weight / ONE), shift)
-    width = grids.width * 2.0**shift
-    finest, h = cells, bandwidth / width
-    reach = _REACH * h if n_levels > 1 else np.sqrt(2 * np.log(rows / _CUT)) * h
-    spacing, blocks = _lay_out_finest(cells, h, reach, cap, n_levels)
-    fine_spacing = spacing
     height = shape.height / shape.peak
+    cells, width = Cells(counts.ptr, counts.cell, counts.weight / ONE), grids.width
     levels = []
     for j in range(n_levels):
-        if j > 0:
-            # Coarser levels have half as many cells per point.
-            cells = _join(cells, np.full(len(h), 3 if j == 1 else 2))
-            width = width * (2 * RATIO if j == 1 else RATIO)
-            h = bandwidth * float(RATIO**j) / width
-            spacing = fine_spacing // 2
-            reach = _REACH * h
+        h = bandwidth * float(RATIO**j) / width
+        shift = np.maximum(np.floor(np.log2(h / _CELLS)), 0).astype(np.int64)
+        cells, width, h = _join(cells, shift), width * 2.0**shift, h / 2.0**shift
+        reach = _REACH * h if n_levels > 1 else np.sqrt(2 * np.log(rows / _CUT)) * h
+        if j == 0:
+            spacing, blocks = _lay_out_finest(cells, h, reach, cap, RATIO if n_levels > 1 else 1)
+            finest, fine_spacing = cells, spacing
+        else:
+            spacing = (RATIO * spacing) >> shift
             blocks = _lay_out(cells, spacing, reach, RATIO)
         density = np.zeros(int(blocks.at[-1]))
         spread_rows(
@@ -93,9 +97,9 @@ def build_pyramid(
         step = spacing.astype(np.float64) * width
         levels.append(_mirror(Level(step, blocks, density, density), grids, limits))
     for fine, coarse in zip(levels[-2::-1], levels[:0:-1], strict=True):
-        add_coarser(*fine.blocks, fine.plain, *coarse.blocks, coarse.plain)
+        _add_coarser(*fine.blocks, fine.plain, *coarse.blocks, coarse.plain, _BETWEEN)
         if limits is not None:
-            add_coarser(*fine.blocks, fine.mirrored, *coarse.blocks, coarse.mirrored)
+            _add_coarser(*fine.blocks, fine.mirrored, *coarse.blocks, coarse.mirrored, _BETWEEN)
     return Pyramid(levels, finest, fine_spacing)
 
 
@@ -166,16 +170,14 @@ def _lay_out(cells: Cells, spacing: Ints, reach: Floats, align: int) -> Blocks:
 
 
 def _lay_out_finest(
-    cells: Cells, h: Floats, reach: Floats, cap: Ints, n_levels: int
+    cells: Cells, h: Floats, reach: Floats, cap: Ints, align: int
 ) -> tuple[Ints, Blocks]:
     """Lay out the finest points, fewer of them where they are too many."""
-    # With further levels the spacing must be even: their cells are counted in pairs.
-    even, align = (2, RATIO) if n_levels > 1 else (1, 1)
-    spacing = even * (h / (even * _FINE)).astype(np.int64)
+    spacing = (h / _FINE).astype(np.int64)
     blocks = _lay_out(cells, spacing, reach, align)
     long = np.diff(blocks.at[blocks.ptr]) > cap
     if long.any():
-        spacing = np.where(long, even * (h / (even * _COARSE)).astype(np.int64), spacing)
+        spacing = np.where(long, (h / _COARSE).astype(np.int64), spacing)
         blocks = _lay_out(cells, spacing, reach, align)
     return spacing, blocks
 
@@ -190,11 +192,14 @@ def _mirror(level: Level, grids: Grids, limits: tuple[float, float] | None) -> L
 
 
 @kernel
-def add_coarser(
+def _add_coarser(
     block_ptr: Ints, origin: Ints, at: Ints, density: Floats,
-    above_ptr: Ints, above_origin: Ints, above_at: Ints, above: Floats,
+    above_ptr: Ints, above_origin: Ints, above_at: Ints, above: Floats, between: Floats,
 ) -> None:  # fmt: skip
-    """Add a level's density to that of the next finer one."""
+    """Add a level's density to that of the next finer one.
+
+    Row t of ``between`` weighs six points of the level to interpolate at a t-th part of an interval.
+    """
     for slot in range(len(block_ptr) - 1):
         over = above_ptr[slot]
         for block in range(block_ptr[slot], block_ptr[slot + 1]):
@@ -205,9 +210,9 @@ def add_coarser(
             for p in range(at[block], at[block + 1]):
                 point = first + p - at[block]
                 i = point // RATIO
-                t = (point - i * RATIO) / RATIO
-                i += shift
-                density[p] += cubic(above[i - 1], above[i], above[i + 1], above[i + 2], t)
+                phase = point - i * RATIO
+                for k in range(6):
+                    density[p] += between[phase, k] * above[i + shift + k - 2]
 
 
 @kernel
@@ -236,7 +241,7 @@ def _add_images(
 ) -> None:  # fmt: skip
     """Add the mirror images of what lies beyond the lowest and the highest value.
 
-    The images go on for three points behind the mirror, so that a cubic can be laid through them.
+    The images go on for a few points behind the mirror, so that curves can be laid through them.
     """
     for slot in range(len(low)):
         if block_ptr[slot] == block_ptr[slot + 1]:
@@ -246,11 +251,11 @@ def _add_images(
             source = block_ptr[slot + 1] - 1 if side else block_ptr[slot]
             first = origin[source] + 1.0
             last = origin[source] + at[source + 1] - at[source] - 3.0
-            if not first - 3 < mirror < last + 3:
+            if not first - _BEHIND < mirror < last + _BEHIND:
                 continue
             # Points whose image 2 mirror − point lies in the source block, this side of the mirror.
-            begin = 2 * mirror - last if side else max(mirror - 3, 2 * mirror - last)
-            end = min(mirror + 3, 2 * mirror - first) if side else 2 * mirror - first
+            begin = 2 * mirror - last if side else max(mirror - _BEHIND, 2 * mirror - last)
+            end = min(mirror + _BEHIND, 2 * mirror - first) if side else 2 * mirror - first
             for block in range(block_ptr[slot], block_ptr[slot + 1]):
                 size = at[block + 1] - at[block]
                 for q in range(

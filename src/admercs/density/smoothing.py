@@ -106,10 +106,16 @@ def spread_rows(
             top = height[part] * sigma / np.sqrt(variance)
             if top == 0:
                 continue
+            shrink = np.exp(-spacing[slot] * spacing[slot] / variance)
             for phase in range(spacing[slot]):
+                # exp(−distance² / 2 variance), each from the one before.
+                distance = -reach[slot] * spacing[slot] - phase
+                value = top * np.exp(-0.5 * distance * distance / variance)
+                ratio = np.exp(-(distance + 0.5 * spacing[slot]) * spacing[slot] / variance)
                 for t in range(n_points):
-                    distance = (t - reach[slot]) * spacing[slot] - phase
-                    shape[phase, t] += top * np.exp(-0.5 * distance * distance / variance)
+                    shape[phase, t] += value
+                    value *= ratio
+                    ratio *= shrink
         block = block_ptr[slot]
         for p in range(ptr[slot], ptr[slot + 1]):
             if cell[p] == FAR:

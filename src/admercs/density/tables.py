@@ -25,6 +25,8 @@ from admercs.density.pyramid import (
 from admercs.density.runs import Runs, choose_runs
 from admercs.density.smoothing import read_levels
 
+_NUDGE = 1e-6  # points: rounding must not put the column's ends themselves beyond the mirrors
+
 
 class Tables(NamedTuple):
     """Log density of each slot, relative to its floor, at equally spaced points.
@@ -157,8 +159,8 @@ def _cut(runs: Runs, pyramid: Pyramid, grids: Grids, limits: tuple[float, float]
     zero = np.zeros_like(runs.size)
     sides = [
         (covered[0] < low, zero, low_at + 3, covered[0]),
-        ((covered[1] > low) & (covered[0] < high), low_at - 1, high_at + 3, low),
-        (covered[1] > high, high_at - 1, runs.size, high),
+        ((covered[1] > low) & (covered[0] < high), low_at - 1, high_at + 3, low - _NUDGE),
+        (covered[1] > high, high_at - 1, runs.size, high + _NUDGE),
     ]
     pieces = []
     for side, (is_there, begin, end, start) in enumerate(sides):
