@@ -61,8 +61,9 @@ def _cars(page: Document, folder: Path) -> None:
     evidence = -model.score_samples(cars.table)
     page.heading("Cars")
     page.text(
-        "A generated table of electric cars. How many normal cars score higher than the "
-        "anomalies of each kind:"
+        "A generated table of electric cars, made to show the kinds of anomaly clearly: an "
+        "illustration, not a measure. How many normal cars score higher than the anomalies of "
+        "each kind:"
     )
     normal = np.sort(evidence[~cars.is_anomaly])
     kinds = [kind for kind in dict.fromkeys(cars.kind.tolist()) if kind != "normal"]
