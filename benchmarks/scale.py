@@ -187,8 +187,9 @@ def report(found: list[dict[str, Any]], machine: str) -> str:
         "",
         f"Measured by `benchmarks/scale.py` on {machine}: tables of {COLUMNS} mixed columns in Parquet files of "
         f"{PART:,} rows, on {N_WORKERS} Dask workers of one thread and {MEMORY_LIMIT} each, against one core "
-        "in memory with a tenth of the rows (on each core at the same time). Reading the files is part of all figures. µs are processor time per "
-        "row, so they compare cores whatever else the machine did; the clock is given beside them.",
+        "in memory with a tenth of the rows (on each core at the same time). Reading the files is part of all "
+        "figures. µs are processor time per row, so they compare cores whatever else the machine did; the clock "
+        "is given beside them.",
         "",
         "| rows | Dask: fit, clock | fit, µs a row | score, µs a row | worker peak | client peak "
         "| in memory (a tenth): fit, µs a row | score, µs a row | ratio fit | ratio fit + score |",

@@ -135,10 +135,12 @@ def walk(codes, feature, turns, depth, place, out):  # type: ignore[no-untyped-d
 
     Which way a row goes cannot be predicted, so every step is a look-up and none is a branch.
     """
-    for i in range(codes.shape[1]):
-        node = np.int64(0)
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    for i in range(np.uint64(codes.shape[1])):
+        node = np.uint64(0)
         for _ in range(depth):
-            node = np.int64(turns[node, codes[feature[node], i]])
+            code = np.uint64(codes[np.uint64(feature[node]), i])
+            node = np.uint64(turns[node, code])
         out[i] = place[node]
 
 
@@ -162,7 +164,7 @@ def find_places(
     for node in np.flatnonzero(nodes.feature >= 0):  # a parent comes before its children
         depth[nodes.left[node]] = depth[nodes.right[node]] = depth[node] + 1
     # A leaf looks at column 0, and stays where it is whatever it sees there.
-    column = np.maximum(nodes.feature, 0)
+    column = np.maximum(nodes.feature, 0).astype(np.uint32)
     walk(codes, column, turns, int(depth.max()), place, out)
 
 
