@@ -3,7 +3,13 @@
 import sys
 import zipfile
 
-with zipfile.ZipFile(sys.argv[1]) as source, zipfile.ZipFile(sys.argv[2], "w") as target:
-    for entry in source.infolist():
-        if entry.filename != "META-INF/INDEX.LIST":
-            target.writestr(entry, source.read(entry))
+
+def copy(source, target):
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            if entry.filename != "META-INF/INDEX.LIST":
+                new.writestr(entry, old.read(entry))
+
+
+if __name__ == "__main__":
+    copy(*sys.argv[1:])
