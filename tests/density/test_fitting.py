@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from admercs.density import fit_distributions, judge_column, likelihoods_at
 from admercs.density.counts import count_codes, count_values, merge_values, node_counts
-from admercs.density.distributions import to_likelihoods, of_few_values
+from admercs.density.distributions import of_few_values, to_likelihoods
 from admercs.density.fitting import code_layout, finish_continuous, fit_target, value_limits
 from admercs.density.grids import place_grids
 from admercs.density.lookup import log_likelihood
@@ -42,18 +42,18 @@ def assert_equal(a, b):
         np.testing.assert_array_equal(left, right, err_msg=name)
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_threads_and_the_order_of_rows_change_nothing(mixed, n_jobs):
+@pytest.mark.parametrize(("n_jobs", "kernel"), [(2, "gaussian"), (3, "heavy")])
+def test_threads_and_the_order_of_rows_change_nothing(mixed, n_jobs, kernel):
     forest, values, leaves, columns = mixed
-    once = fit_columns(forest, values, leaves, columns)
+    once = fit_columns(forest, values, leaves, columns, kernel=kernel)
     order = np.random.default_rng(n_jobs).permutation(leaves.shape[1])
     again = fit_columns(
-        forest, [x[order] for x in values], leaves[:, order], columns, n_jobs=n_jobs
+        forest, [x[order] for x in values], leaves[:, order], columns, n_jobs=n_jobs, kernel=kernel
     )
     assert_equal(once, again)
 
 
-def fit_in_pieces(plan, x, leaves, column, edges, pieces):
+def fit_in_pieces(plan, x, leaves, column, edges, pieces, kernel):
     """How a partitioned table is fitted: count each piece, merge, go on."""
     codes = encode(x, edges)
     n_codes, shift = code_layout(column, edges)
@@ -73,19 +73,23 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces):
     if len(wrong):
         counted = counted.replace(wrong, count(restrict(plan, wrong), better))
         grids = grids.replace(wrong, better)
-    return finish_continuous(plan, counts, counted, grids, column_range)
+    return finish_continuous(
+        plan, counts, counted, grids, column_range, kernel=kernel, limits=(low, high)
+    )
 
 
 @settings(max_examples=15, deadline=None)
-@given(cuts=st.lists(st.integers(0, 1500), max_size=5))
-def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts):
+@given(
+    cuts=st.lists(st.integers(0, 1500), max_size=5), kernel=st.sampled_from(["gaussian", "heavy"])
+)
+def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts, kernel):
     forest, values, leaves, columns = mixed
     plan, edges = plan_target(forest, 0), quantile_edges(values[0])
     x = values[0].copy()
     x[leaves[0] == forest.leaves(0)[0]] = 1.25  # one leaf is constant and needs a second grid
     pieces = np.split(np.arange(1500), sorted(cuts))
-    in_pieces = fit_in_pieces(plan, x, leaves[0], columns[0], edges, pieces)
-    whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, lambda: x)
+    in_pieces = fit_in_pieces(plan, x, leaves[0], columns[0], edges, pieces, kernel)
+    whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, lambda: x, kernel)
     assert_equal(to_likelihoods(in_pieces, 0.9), to_likelihoods(whole, 0.9))
 
 
@@ -119,13 +123,16 @@ def test_another_rho_needs_no_counting(mixed):
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)
-@given(scale=st.floats(1e-3, 1e3), sign=st.sampled_from([-1, 1]), shift=st.floats(-100, 100))
-def test_likelihoods_do_not_depend_on_units(mixed, scale, sign, shift):
+@given(
+    scale=st.floats(1e-3, 1e3), sign=st.sampled_from([-1, 1]), shift=st.floats(-100, 100),
+    kernel=st.sampled_from(["gaussian", "heavy"]),
+)  # fmt: skip
+def test_likelihoods_do_not_depend_on_units(mixed, scale, sign, shift, kernel):
     _, values, leaves, _ = mixed
     tree = make_forest(3)
     moved = values[0] * (scale * sign) + shift
-    expected = fit_columns(tree, values[:1], leaves[:1])
-    found = fit_columns(tree, [moved], leaves[:1])
+    expected = fit_columns(tree, values[:1], leaves[:1], kernel=kernel)
+    found = fit_columns(tree, [moved], leaves[:1], kernel=kernel)
     nodes = leaves[0]
     tolerance = 1e-6 if sign > 0 else 0.02  # mirrored bins close on the other side
     np.testing.assert_allclose(

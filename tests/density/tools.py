@@ -13,6 +13,7 @@ from admercs.density import Likelihoods, fit_likelihoods
 from admercs.density.bandwidth import select_bandwidths
 from admercs.density.counts import ValueCounts, count_codes, count_values, node_counts
 from admercs.density.grids import Grids, place_grids
+from admercs.density.kernels import RATIO, shape_of
 from admercs.density.plans import TargetPlan, plan_target, restrict
 from admercs.density.spread import measure, regrid
 from admercs.table.columns import Column
@@ -159,3 +160,28 @@ def direct_log_density(x: Floats, h: float, points: Floats) -> Floats:
         near = x[np.searchsorted(x, point - 12 * h) : np.searchsorted(x, point + 12 * h)]
         total[i] = np.exp(-0.5 * ((point - near) / h) ** 2).sum()
     return np.log(np.maximum(total, 1.0)) - np.log(len(x) * h * np.sqrt(2 * np.pi))
+
+
+def heavy_log_density(x: Floats, h: float, points: Floats, limits: tuple[float, float]) -> Floats:
+    """Log of the direct sum of heavy kernels, reflected at the limits, floor k(0) / n applied.
+
+    Beyond a limit the sum without reflection, raised by a factor so that it meets the other there.
+    """
+    shape = shape_of("heavy")
+    width = (shape.width * float(RATIO) ** np.arange(len(shape.width))[:, None] * h).ravel()
+    height = (shape.height / shape.peak).ravel()
+
+    def plain(at: Floats) -> Floats:
+        squares = (at[:, None] - x) ** 2
+        parts = zip(height, width, strict=True)
+        return sum(a * np.exp(-0.5 * squares / w**2).sum(axis=1) for a, w in parts if a > 0)
+
+    def folded(at: Floats) -> Floats:
+        return plain(at) + plain(2 * limits[0] - at) + plain(2 * limits[1] - at)
+
+    total = folded(points)
+    for limit, beyond in zip(limits, (points < limits[0], points > limits[1]), strict=True):
+        edge = np.array([limit])
+        total[beyond] = plain(points[beyond]) * (folded(edge) / plain(edge))
+    log_floor = np.log(shape.peak / (len(x) * h * np.sqrt(2 * np.pi)))
+    return np.log(np.maximum(total, 1.0)) + log_floor
