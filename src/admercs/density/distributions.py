@@ -127,15 +127,20 @@ def _of_tables(
     log_height = np.empty(0)
     if likelihood == "paper":
         table, log_floor, log_typical = tables.table - tau[slot_of], -tau, np.zeros(n_slots)
+        log_least = log_floor
     else:
         top, knots = log_areas(tables.level_ptr, tables.level, tables.mass)
         table, log_typical = np.empty(len(tables.table)), np.empty(n_slots)
         to_area(slot_of, tables.table, top, knots, table)
         to_area(np.arange(n_slots), tau, top, knots, log_typical)
         log_floor = knots[:, 0].copy()
+        # A value never seen is as likely as one seen once.
+        once = -np.log(np.maximum(target.n - target.n_missing, 1))
+        log_least = np.minimum(log_floor, once)
         log_height = (heights_of_areas(top, knots) + tables.log_floor[:, None]).ravel()
     return {
         "log_floor": log_floor,
+        "log_least": log_least,
         "log_typical": log_typical,
         "log_tau": tau + tables.log_floor,
         "log_height": log_height,
@@ -170,6 +175,7 @@ def _of_counts(target: TargetDistributions, rho: float, likelihood: Likelihood) 
         log_typical = typical.min(axis=1, initial=0.0)
     return {
         "log_floor": log_floor,
+        "log_least": log_floor,
         "log_typical": log_typical,
         "log_tau": log_tau,
         "log_height": np.empty(0) if likelihood == "paper" else np.zeros(n_slots * N_HEIGHTS),

@@ -35,6 +35,8 @@ from admercs.density.tables import tabulate
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
 
+_OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that far
+
 
 def code_layout(column: Column, edges: Floats) -> tuple[int, int]:
     """Return (number of codes to count, 0 included; bits of a code to drop) for a column."""
@@ -148,9 +150,22 @@ def finish_continuous(
     """
     spread = spread or measure(counted, grids)
     bandwidth = select_bandwidths(counted, grids, spread, column_range)
-    mirrors = limits if kernel == "heavy" else None
+    mirrors = place_mirrors(grids, limits) if kernel == "heavy" and limits else None
     tables = tabulate(counted, grids, spread.n, bandwidth, kernel, mirrors)
     return of_many_values(plan, counts, bandwidth, tables)
+
+
+def place_mirrors(grids: Grids, limits: tuple[float, float]) -> tuple[float, float]:
+    """Return where a column's densities are reflected: at its ends, if it ends among its values.
+
+    An end far out in a thin tail is a single row; a mirror there would only double that row. Such a mirror
+    is moved out of sight.
+    """
+    width = float(grids.width[0] * grids.size[0])
+    core = float(grids.left[0]), float(grids.left[0]) + width
+    low = limits[0] if limits[0] >= core[0] else limits[0] - _OUT_OF_SIGHT * width
+    high = limits[1] if limits[1] <= core[1] else limits[1] + _OUT_OF_SIGHT * width
+    return low, high
 
 
 def fit_distributions(

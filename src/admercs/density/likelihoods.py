@@ -19,7 +19,8 @@ class Likelihoods(NamedTuple):
 
     Continuous targets keep entries in segments of equally spaced points around the places where there
     are values. A segment holds from ``segment_from`` to where the next one begins or its own points
-    end; outside of every segment, and wherever the table is below it, ``log_floor[slot]`` holds.
+    end; outside of every segment, and wherever the table is below it, ``log_floor[slot]`` holds,
+    and a value that is alone falls with its distance from the bulk, down to ``log_least[slot]``, when it is judged.
     Discrete and nominal targets keep one entry per value. Values whose entry is at least
     ``log_typical[slot]`` are typical: together they hold a fraction ρ of the rows.
     """
@@ -31,6 +32,7 @@ class Likelihoods(NamedTuple):
     log_present: NDArray[np.float64]  # per slot
     log_missing: NDArray[np.float64]  # per slot
     log_floor: NDArray[np.float64]  # per slot: entry of an isolated or unseen value
+    log_least: NDArray[np.float64]  # per slot: least entry, of a value far from all others
     log_typical: NDArray[np.float64]  # per slot: entry where κ = τ(ρ)
     log_tau: NDArray[np.float64]  # per slot: log τ
     log_height: NDArray[np.float64]  # per slot, areas only: log κ at 33 entries, for plots

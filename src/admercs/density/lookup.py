@@ -10,6 +10,10 @@ from admercs.density.arrays import Floats, Ints
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
 from admercs.density.smoothing import cubic
 
+LOG_TWO = 0.6931471805599453
+PEAK_WIDTH = 3.0
+"""One over the height of a kernel, in bandwidths: about √(2π)."""
+
 
 @kernel
 def find_segment(slot: int, x: float, segment_ptr: Ints, main: Ints, segment_from: Floats) -> int:
@@ -52,6 +56,27 @@ def read_segment(
 
 
 @kernel
+def fall_of_loners(
+    ratio: float, x: float, floor: float, main: int, stop: int, bandwidth: float,
+    segment_from: Floats, segment_start: Floats, step: Floats, table_ptr: Ints,
+) -> float:  # fmt: skip
+    """Return by how much less likely a value is for being alone and far from the bulk of all values.
+
+    A row on its own has a kernel as wide as its distance to the others rather than h. Values as dense as two rows
+    in one place are not alone, and there is nothing to fall below the bulk itself.
+    """
+    begin = segment_from[main]
+    end = segment_start[main] + step[main] * (table_ptr[main + 1] - table_ptr[main] - 1)
+    if main + 1 < stop:
+        end = min(end, segment_from[main + 1])
+    away = max(begin - x, x - end)
+    if away <= 0.0:
+        return 0.0
+    alone = 1.0 - (ratio - floor) / LOG_TWO
+    return alone * np.log1p(away / (PEAK_WIDTH * bandwidth))
+
+
+@kernel
 def look_up(
     slot: int, x: Floats, out: Floats,
     log_floor: Floats, segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
@@ -89,7 +114,8 @@ def log_ratio_of_few(
 @kernel
 def _judge_continuous(
     nodes: NDArray[np.int32], x: Floats, out: Floats,
-    slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats,
+    slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats, log_least: Floats,
+    bandwidth: Floats,
     log_floor: Floats, segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
     step: Floats, table_ptr: Ints, table: NDArray[np.float32],
 ) -> None:  # fmt: skip
@@ -100,7 +126,14 @@ def _judge_continuous(
             continue
         # Two small functions become part of this loop; one with all these arguments would not.
         segment = find_segment(slot, x[i], segment_ptr, main, segment_from)
-        ratio = read_segment(segment, x[i], log_floor[slot], segment_start, step, table_ptr, table)
+        floor = log_floor[slot]
+        ratio = read_segment(segment, x[i], floor, segment_start, step, table_ptr, table)
+        if ratio < floor + LOG_TWO and segment >= 0 and log_least[slot] < floor:
+            fall = fall_of_loners(
+                ratio, x[i], floor, segment_ptr[slot] + main[slot], segment_ptr[slot + 1],
+                bandwidth[slot], segment_from, segment_start, step, table_ptr,
+            )  # fmt: skip
+            ratio = max(ratio - fall, log_least[slot])
         out[i] = log_present[slot] + (ratio if ratio < 0 else 0.0)
 
 
@@ -150,8 +183,9 @@ def judge_column(
     like = likelihoods
     if kind == CONTINUOUS:
         _judge_continuous(
-            nodes, x, out, like.slot, like.log_present, like.log_missing, *density_arrays(like)
-        )
+            nodes, x, out, like.slot, like.log_present, like.log_missing, like.log_least,
+            like.bandwidth, *density_arrays(like),
+        )  # fmt: skip
     else:
         _judge_few(
             target, bool(kind == DISCRETE), nodes, x, out,

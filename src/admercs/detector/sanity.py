@@ -49,7 +49,7 @@ def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
     _require(_within(likelihoods.slot, -1, n_slots), "likelihoods/slot")
     scored = np.concatenate([forest.scorer[forest.feature < 0], forest.root[:-1]])
     _require(bool(np.all(likelihoods.slot[scored] >= 0)), "likelihoods/slot")
-    for name in ("n_missing", "log_present", "log_missing", "log_floor", "log_tau", "main"):
+    for name in ("n_missing", "log_present", "log_missing", "log_floor", "log_least", "main"):
         _require(len(getattr(likelihoods, name)) == n_slots, f"likelihoods/{name}")
     _require(len(likelihoods.segment_ptr) == n_slots + 1, "likelihoods/segment_ptr")
     _check_pointers(likelihoods.segment_ptr, len(likelihoods.segment_start), "segment_ptr")

@@ -229,7 +229,8 @@ def converge(
         if yardstick is None:
             break
         sums = rows.sums(gamma_lambda, yardstick)
-        new_lambda = np.where(is_leaf, sums / UNIT, -np.inf)
+        # No context is condemned beyond the resolution of the sums: evidence stays finite.
+        new_lambda = np.where(is_leaf, np.minimum(sums, -1) / UNIT, -np.inf)
         new_lambda[new_lambda < NEGLIGIBLE] = -np.inf
         moved = np.max(np.abs(np.exp(new_lambda) - np.exp(log_lambda)), initial=0.0)
         log_lambda = new_lambda
