@@ -48,7 +48,7 @@ class Quantiles:
         self, run: Run, arrays: Sequence[Future], candidates: Future | None = None
     ) -> None:
         self._run = run
-        self._arrays = arrays
+        self._ordered = [run.submit(in_order, array) for array in arrays]
         if candidates is None:
             size = max(64, 4 * CANDIDATES // len(arrays))
             samples = [run.submit(take_sample, array, size) for array in arrays]
@@ -57,7 +57,7 @@ class Quantiles:
 
     @cached_property
     def _counts(self) -> Ints:
-        parts = [self._run.submit(count_array, array, self.candidates) for array in self._arrays]
+        parts = [self._run.submit(count_array, array, self.candidates) for array in self._ordered]
         counts: Ints = self._run.result(self._run.reduce(add_counts, parts))
         return counts
 
@@ -84,12 +84,17 @@ class Quantiles:
         counts = self._counts[:, :-1]
         gaps = wanted_gaps(counts, ranks, self._n)
         parts = [
-            self._run.submit(collect_array, array, self.candidates, gaps) for array in self._arrays
+            self._run.submit(collect_array, array, self.candidates, gaps) for array in self._ordered
         ]
         collected, candidates = self._run.result(
             [self._run.reduce(merge_collected, parts), self.candidates]
         )
         return rank_values(candidates, counts, collected).at(ranks)
+
+
+def in_order(values: Floats) -> Floats:
+    """Return the values in ascending order."""
+    return np.sort(values)
 
 
 def merge_some(samples: list[Sample]) -> Sample:
@@ -102,10 +107,10 @@ def candidates_from(sample: Sample) -> Floats:
     return choose_candidates(sample, CANDIDATES)
 
 
-def count_array(values: Floats, candidates: Floats) -> Ints:
+def count_array(ordered: Floats, candidates: Floats) -> Ints:
     """Count values below and up to each candidate; the last column is their number."""
-    counts = count_candidates(np.sort(values), candidates)
-    return np.concatenate([counts, np.full((2, 1), len(values))], axis=1)
+    counts = count_candidates(ordered, candidates)
+    return np.concatenate([counts, np.full((2, 1), len(ordered))], axis=1)
 
 
 def add_counts(parts: list[Ints]) -> Ints:
@@ -114,6 +119,6 @@ def add_counts(parts: list[Ints]) -> Ints:
     return total
 
 
-def collect_array(values: Floats, candidates: Floats, gaps: Ints) -> Collected:
+def collect_array(ordered: Floats, candidates: Floats, gaps: Ints) -> Collected:
     """Collect the values in some gaps."""
-    return collect(values_in_gaps(np.sort(values), candidates, gaps))
+    return collect(values_in_gaps(ordered, candidates, gaps))

@@ -144,17 +144,23 @@ class Run:
             self._progress(phase, done, total)
 
     def groups(self, futures: Sequence[Future]) -> list[list[int]]:
-        """Group results by where they lie, a group for each thread, so that nothing needs to travel."""
+        """Group results by where they lie, a group for each thread, so that little needs to travel.
+
+        All wait for the largest group, so groups are made even: a few results move to another worker.
+        """
         where = self.client.who_has(futures)
         threads = self.client.nthreads()
         at: dict[str, list[int]] = defaultdict(list)
         for p, future in enumerate(futures):
-            at[min(where.get(future.key) or ("",))].append(p)
-        groups = []
-        for worker, numbers in at.items():
-            n = threads.get(worker, 1)
-            groups += [numbers[k::n] for k in range(n) if numbers[k::n]]
-        return groups
+            holders = [worker for worker in where.get(future.key, ()) if worker in threads]
+            at[min(holders, default="")].append(p)
+        groups: list[list[int]] = []
+        for worker, n in (threads or {"": 1}).items():
+            groups += [at[worker][k::n] for k in range(n)]
+        groups[0] += at.pop("", [])
+        while len(largest := max(groups, key=len)) > len(smallest := min(groups, key=len)) + 1:
+            smallest.append(largest.pop())
+        return [sorted(group) for group in groups if group]
 
     def _remember(self, futures: Sequence[Future]) -> None:
         for future in futures:
