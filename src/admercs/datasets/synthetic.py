@@ -121,7 +121,7 @@ def make_synth_c(index: int, random_state: int = 0) -> LabelledArray:
     Examples
     --------
     >>> from admercs.datasets import make_synth_c
-    >>> make_synth_c(19).name
+    >>> make_synth_c(20).name
     'circle'
     """
     _check_index(index)
