@@ -5,10 +5,11 @@ Evidence e = −log(1 − δ) adds up over independent views, so nothing is ever
 The paper's form: with v = λ + (1 − λ)(1 − ω) a view contributes −log(1 − γ v), and
 log(1 − v) = log(1 − λ) + log ω.
 
-Our form: before looking, the odds that a value is wrong are taken as a : 1; a wrong value can be anything, a right one
-is as likely as ω says. The view contributes −log of the chance, after looking, that it is right: log(1 + a (1/ω − 1)).
-Small oddities, which everybody has, hardly count, and large ones have no bound. A value is judged by its leaf and by
-the whole table, and the stronger of the two speaks. An anomalous context adds −log(1 − λ), at most 1.
+Our form: before looking, the odds that a value is wrong are taken as a : 1; a wrong value can be anything, a
+right one is as likely as ω says. The view contributes −log of the chance, after looking, that it is right:
+log(1 + a (1/ω − 1)). Small oddities, which everybody has, hardly count, and large ones have no bound. A value is
+judged by its leaf and by the whole table, and the stronger of the two speaks. An anomalous context adds
+−log(1 − λ), at most 1.
 """
 
 from __future__ import annotations
