@@ -58,11 +58,12 @@ def choose_runs(blocks: Sequence[Blocks], log_density: Sequence[Floats], cap: In
     """
     n_slots = len(cap)
     active = np.ones(n_slots, dtype=np.bool_)
+    details = _DETAILS if len(blocks) > 1 else _DETAILS[:1]  # one level has no coarser ones
     kept: list[Ints] = []
     attempt = 0
     while active.any():
-        detail = _DETAILS[min(attempt, len(_DETAILS) - 1)]
-        bar = np.log(NEGLIGIBLE) + _BAR_STEP * max(0, attempt - len(_DETAILS) + 1)
+        detail = details[min(attempt, len(details) - 1)]
+        bar = np.log(NEGLIGIBLE) + _BAR_STEP * max(0, attempt - len(details) + 1)
         rows = []
         covered = np.zeros(len(log_density[0]), dtype=np.uint8)
         for level, (where, y) in enumerate(zip(blocks, log_density, strict=True)):

@@ -63,7 +63,8 @@ def max_points(n: Floats) -> Ints:
     """Return how many table points a slot of n rows may have.
 
     Two thousand hold any ordinary leaf; a root of a million rows has a long thin tail worth
-    keeping. Where more would be needed, the least dense parts of the table fall to the floor.
+    keeping. Where more would be needed, small details are left out, and in the end the least dense
+    parts fall to the floor.
 
     >>> max_points(np.array([10, 100, 1e5, 1e9]))
     array([  640,  2048, 10000, 16384])
@@ -103,11 +104,6 @@ def tabulate(
     if limits is not None:
         ratios = edge_ratios(pyramid, grids, limits)
     y = log_densities(pyramid, grids, limits, ratios)
-    cells = pyramid.cells
-    level = np.empty(len(cells.cell))
-    finest = pyramid.levels[0]
-    read_levels(cells.ptr, cells.cell, pyramid.spacing, *finest.blocks, y[0], level)
-
     runs = choose_runs([level.blocks for level in pyramid.levels], y, cap)
     segments = _cut(runs, pyramid, grids, limits or (-np.inf, np.inf))
     slot = runs.slot[segments.run]
@@ -124,10 +120,18 @@ def tabulate(
         step=step,
         table_ptr=pointers(size),
         table=_values(runs, segments, pyramid, y, ratios),
-        level_ptr=cells.ptr,
-        level=level,
-        mass=cells.mass,
+        level_ptr=pyramid.cells.ptr,
+        level=_at_cells(pyramid, y[0]),
+        mass=pyramid.cells.mass,
     )
+
+
+def _at_cells(pyramid: Pyramid, log_density: Floats) -> Floats:
+    """Return the log density at each cell, read from the finest level."""
+    ptr, cell, _ = pyramid.cells
+    level = np.empty(len(cell))
+    read_levels(ptr, cell, pyramid.spacing, *pyramid.levels[0].blocks, log_density, level)
+    return level
 
 
 def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
