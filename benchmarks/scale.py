@@ -129,7 +129,7 @@ def on_dask(folder: Path) -> dict[str, Any]:
             n_workers=N_WORKERS,
             threads_per_worker=1,
             memory_limit=MEMORY_LIMIT,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -60,9 +60,9 @@ def test_a_worker_that_dies_is_survived(client: Any, table: pd.DataFrame) -> Non
 
     # Late in a fit: codes, trees, densities and evidence are lost together.
     listener = once("iterating", kill)
-    model = ADMERCS(verbose=listener).fit(cut(table, [500, 500]))
+    model = ADMERCS(n_iter=4, verbose=listener).fit(cut(table, [500, 500]))
     assert listener.acted  # type: ignore[attr-defined]
-    assert differences(ADMERCS().fit(table).model_, model.model_) == []
+    assert differences(ADMERCS(n_iter=4).fit(table).model_, model.model_) == []
     client.wait_for_workers(2, timeout=60)
 
 
@@ -132,7 +132,7 @@ def test_no_rows_at_all(client: Any, table: pd.DataFrame) -> None:
 def test_a_lost_scheduler_is_a_clear_error(table: pd.DataFrame) -> None:
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster),

@@ -27,9 +27,9 @@ UNEVEN = [0, 1, 1400, 0, 7, 90]
     [
         {},
         {"likelihood": "paper", "feedback": "centred", "contamination": 0.03},
-        {"criterion": "variance", "max_depth": 4},
+        {"criterion": "variance", "max_depth": 4, "n_iter": 4},
         {"max_bins": "exact", "n_iter": 1},
-        {"max_bins": 5, "nominal": ["few"]},
+        {"max_bins": 5, "nominal": ["few"], "n_iter": 3},
     ],
     ids=["defaults", "paper", "variance", "exact", "few bins"],
 )
@@ -70,8 +70,8 @@ def test_parquet_on_disk(client: Any, tmp_path: Path) -> None:
     for number, part in enumerate([table[:500], table[500:510], table[510:]]):
         part.to_parquet(tmp_path / f"{number}.parquet", index=False)
     files = dd.read_parquet(tmp_path)
-    parts = ADMERCS().fit(files)
-    whole = ADMERCS().fit(table)
+    parts = ADMERCS(n_iter=3).fit(files)
+    whole = ADMERCS(n_iter=3).fit(table)
     assert differences(whole.model_, parts.model_) == []
     np.testing.assert_array_equal(parts.scores_.compute().to_numpy(), whole.scores_)
 
@@ -95,7 +95,7 @@ def test_the_table_is_read_as_often_as_documented(
         table[number * 500 : number * 500 + 500].to_pickle(path)
         paths.append(str(path))
     lazy = dd.from_map(read_part, paths, log=log, meta=table.iloc[:0])
-    ADMERCS(likelihood=likelihood, n_iter=5).fit(lazy)
+    ADMERCS(likelihood=likelihood, n_iter=3).fit(lazy)
     reads = Counter(Path(log).read_text().split())
     assert len(reads) == 3
     assert len(set(reads.values())) == 1

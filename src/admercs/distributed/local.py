@@ -28,7 +28,7 @@ def some_client() -> Iterator[Client]:
         return
     with (
         LocalCluster(
-            n_workers=1, threads_per_worker=os.cpu_count(), processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=os.cpu_count(), processes=False, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -66,7 +66,7 @@ def local_cluster(
             threads_per_worker=1,
             processes=True,
             memory_limit=limit,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster) as client,
