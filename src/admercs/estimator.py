@@ -109,7 +109,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
     Attributes
     ----------
     scores_ : ndarray of float
-        The anomaly score δ of each training row.
+        The anomaly score δ of each training row; lazy for a Dask table.
     contexts_ : list of Context
         The anomalous contexts, most anomalous first.
     trees_ : list of Tree
@@ -233,7 +233,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         ----------
         X : table of n rows and m columns
             A numpy array, a pandas, polars or pyarrow table; numbers, text, categories, booleans, dates;
-            values may be missing anywhere.
+            values may be missing anywhere. A Dask DataFrame is fitted on the active cluster, to the same model.
         y : ignored
             There for scikit-learn's sake.
 
@@ -324,6 +324,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of float64
+            For a Dask table a lazy series with its index and partitions, as with all scores below.
         """
         return self._judge(X, np.negative, "score")
 
