@@ -92,7 +92,7 @@ def test_detect_learns_from_a_sample_above_a_limit(run, people_csv, tmp_path):
     out = tmp_path / "s.csv"
     status, text, err = run("detect", people_csv, "--id", "name", "--fit-rows", 200, "--out", out)
     assert status == 0
-    assert "learning from 200 of 300 rows; all are scored" in err
+    assert "learning from 200 of 300 rows" in err
     assert "300 rows, learned from 200 of them" in text
     assert csv.read_csv(out).num_rows == 300
 
@@ -289,7 +289,7 @@ def test_a_bug_is_no_traceback_unless_asked_for(run, people_csv, monkeypatch):
     def broken(*_):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("admercs.cli.commands.detect.fit", broken)
+    monkeypatch.setattr("admercs.cli.commands.detect.detector", broken)
     status, _, err = run("detect", people_csv)
     assert status == 1
     assert "Traceback" not in err
@@ -327,7 +327,7 @@ def slow(*arguments):
     print("fitting", flush=True)
     while True:
         pass
-detect.fit = slow
+detect.detector = slow
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -63,7 +63,7 @@ class HiCS(Baseline):
     >>> data = make_synth_cs(10)
     >>> worst = HiCS(random_state=0).fit(data.X).scores_.argsort()[:10]
     >>> int(data.y[worst].sum())
-    9
+    10
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
