@@ -56,6 +56,8 @@ def odds_evidence(log_omega, odds):  # type: ignore[no-untyped-def]
     """Return log(1 + a (1/ω − 1)) from log ω."""
     if log_omega == 0.0:
         return 0.0
+    if log_omega < -1.0:  # exp and log are faster, and precise enough away from ω = 1
+        return np.log((1.0 - odds) + odds * np.exp(-log_omega))
     return np.log1p(odds * np.expm1(-log_omega))
 
 
@@ -64,13 +66,10 @@ def weigh_value(log_omega, log_omega_root, log_not_lambda, is_marginal, gamma, o
     """Return the evidence of one value: from its pattern, its context and the whole table."""
     if odds > 0.0:
         context = min(MAX_BLAME, -log_not_lambda)
-        pattern = odds_evidence(log_omega, odds)
-        if is_marginal:
-            return pattern, context, 0.0
-        marginal = odds_evidence(log_omega_root, odds)
-        if marginal > pattern:
-            return 0.0, context, marginal
-        return pattern, context, 0.0
+        # The less likely view has the stronger evidence: one logarithm instead of two.
+        if is_marginal or log_omega <= log_omega_root:
+            return odds_evidence(log_omega, odds), context, 0.0
+        return 0.0, context, odds_evidence(log_omega_root, odds)
     context = view_evidence(log_not_lambda, gamma)
     both = view_evidence(log_not_lambda + log_omega, gamma)
     return both - context, context, 0.0
