@@ -20,17 +20,9 @@ from admercs.detector.judge import judge_cells, judge_evidence
 from admercs.detector.model import Model, Settings
 from admercs.detector.persist import ModelFileError, load_model, save_model
 from admercs.evidence.threshold import threshold_from
-from admercs.explanation import (
-    Context,
-    Explanations,
-    Pattern,
-    anomalous_contexts,
-    describe_context,
-    patterns,
-)
+from admercs.explaining import ExplainsRows, is_dask
 from admercs.paper import PAPER_PARAMETERS
 from admercs.progress import progress_printer
-from admercs.report import Report, judge_piece, make_report
 from admercs.table import (
     Column,
     Prepared,
@@ -45,7 +37,7 @@ from admercs.trees.view import Tree
 __all__ = ["ADMERCS", "ModelFileError"]
 
 
-class ADMERCS(OutlierMixin, BaseEstimator):
+class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
     """Finds anomalous rows of a table and says why.
 
     One decision tree per column predicts it from the others. Each leaf is a context with its own idea of
@@ -242,7 +234,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         self : ADMERCS
         """
         self._validate_params()
-        if _is_dask(X):
+        if is_dask(X):
             return self._fit_on_cluster(X)
         frame = read_frame(X)
         schema = learn_schema(summarise(frame, self.nominal))
@@ -290,7 +282,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
             return threshold_from(quantiles)
         if isinstance(self.contamination, dict):
             return _stated_threshold(self.contamination)
-        share: float = self.contamination  # type: ignore[assignment]
+        share: float = self.contamination
         return float(quantiles(np.array([1 - share]))[0])
 
     def _remember_features(self, names: list[str], has_names: bool) -> None:
@@ -307,7 +299,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
     def _judge(self, X: Any, finish: Callable[[NDArray[np.float64]], Any], name: str) -> Any:
         """Return what `finish` makes of the evidence; for a Dask table a lazy series."""
         check_is_fitted(self)
-        if _is_dask(X):
+        if is_dask(X):
             from admercs.distributed.scoring import lazy_scores
 
             return lazy_scores(self.model_, X, finish, name)
@@ -348,7 +340,7 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         The sum over a row is exactly ``-score_samples``. Columns that were set aside contribute nothing.
         """
         check_is_fitted(self)
-        if _is_dask(X):
+        if is_dask(X):
             from admercs.distributed.scoring import lazy_cells
 
             return lazy_cells(self.model_, X)
@@ -385,109 +377,8 @@ class ADMERCS(OutlierMixin, BaseEstimator):
             detector.feature_names_in_ = np.asarray(extra["feature_names_in"], dtype=object)
         return detector
 
-    def explain(
-        self,
-        X: Any,
-        *,
-        top: int | None = 3,
-        labels: Sequence[Any] | None = None,
-        noun: str = "rows",
-    ) -> Explanations:
-        """Give the reasons for the score of each row, in words.
-
-        Parameters
-        ----------
-        X : table
-            The rows to explain, training rows or new ones.
-        top : int or None, default=3
-            The most reasons per row; None for all.
-        labels : sequence, optional
-            What the rows are called; by default a pandas table's index, or the rows' numbers.
-        noun : str, default="rows"
-            What the rows are, in the plural: "cars" makes "Cars with …".
-
-        Returns
-        -------
-        explanations : Explanations
-            One `RowExplanation` per row, its reasons sorted by evidence. The evidence of all reasons
-            of a row, the unlisted rest included, adds up to ``-score_samples``.
-        """
-        check_is_fitted(self)
-        piece = judge_piece(self.model_, X, labels=_row_labels(X, labels), n_jobs=self._threads())
-        return piece.rows(np.arange(len(piece.evidence))).explain(self.model_, top, noun)
-
-    def top(self, X: Any, n: int = 10, *, top: int | None = 3, noun: str = "rows") -> Explanations:
-        """Explain the `n` most anomalous rows of a table, most anomalous first.
-
-        The other parameters are those of `explain`.
-        """
-        check_is_fitted(self)
-        if n < 0:
-            raise ValueError(f"n must be a number of rows, 0 or more; it is {n!r}")
-        labels = _row_labels(X, None)
-        if _is_dask(X):
-            from admercs.distributed.scoring import top_rows
-
-            X, labels = top_rows(self.model_, X, n)
-        piece = judge_piece(self.model_, X, labels=labels, n_jobs=self._threads())
-        order = np.argsort(-piece.evidence, kind="stable")[:n]
-        return piece.rows(order).explain(self.model_, top, noun)
-
-    def describe_context(self, leaf: int, *, noun: str = "rows") -> Context:
-        """Describe any context, by the number in ``Reason.context`` or ``Context.leaf``."""
-        check_is_fitted(self)
-        return describe_context(self.model_, leaf, noun=noun)
-
-    def patterns(self, top: int | None = 20, *, noun: str = "rows") -> list[Pattern]:
-        """Return the strongest normal patterns of the table: what is typical where."""
-        check_is_fitted(self)
-        return patterns(self.model_, top, noun=noun)
-
-    def report(
-        self,
-        X: Any,
-        *,
-        labels: Sequence[Any] | None = None,
-        name: str = "table",
-        rows: int = 500,
-        top: int = 5,
-        noun: str = "rows",
-    ) -> Report:
-        """Judge a table and make a page about it to hand on.
-
-        Parameters
-        ----------
-        X : table
-            The training table or new rows.
-        labels : sequence, optional
-            What the rows are called; by default a pandas table's index, or the rows' numbers.
-        name : str, default="table"
-            What the table is called.
-        rows : int, default=500
-            The most rows listed.
-        top : int, default=5
-            The most reasons per row.
-        noun : str, default="rows"
-            What the rows are, in the plural.
-
-        Returns
-        -------
-        report : Report
-            With ``write_html(path)``, ``to_dict()``, ``open()``; a notebook shows it as a page.
-        """
-        check_is_fitted(self)
-        return make_report(
-            self.model_, X, threshold=-self.offset_, contamination=self.contamination,
-            labels=labels, name=name, rows=rows, top=top, noun=noun, n_jobs=self._threads(),
-        )  # fmt: skip
-
     def _threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
-
-    @property
-    def contexts_(self) -> list[Context]:
-        """The anomalous contexts, most anomalous first."""
-        return anomalous_contexts(self._fitted("contexts_"))
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -517,18 +408,6 @@ class ADMERCS(OutlierMixin, BaseEstimator):
         return tags
 
 
-def _is_dask(X: Any) -> bool:
-    """Say whether a table is a Dask table, without importing Dask."""
-    if not type(X).__module__.startswith("dask."):
-        return False
-    if hasattr(X, "map_partitions") and hasattr(X, "columns"):
-        return True
-    raise TypeError(
-        f"X is a Dask {type(X).__name__}, but a Dask DataFrame is needed: "
-        "turn a collection of Dask into one with dask.dataframe.from_dask_array or to_dataframe()."
-    )
-
-
 # Plain functions, so that workers can be sent them.
 def _delta(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
     return -np.expm1(-evidence)
@@ -552,10 +431,3 @@ def _stated_threshold(contamination: dict[str, float]) -> float:
         'contamination as a dict is {"score": s} with 0 <= s < 1 or {"evidence": e} with e >= 0; '
         f"it is {contamination!r}"
     )
-
-
-def _row_labels(X: Any, labels: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return what the rows are called: a pandas table names its rows itself."""
-    if labels is None and hasattr(X, "iloc"):
-        return list(X.index)
-    return labels

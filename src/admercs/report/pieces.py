@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,15 +44,21 @@ class JudgedRows:
     judgement: Judgement
     texts: list[list[str | None]]
 
-    def explain(self, model: Model, top: int | None, noun: str = "rows") -> Explanations:
-        """Explain these rows."""
+    def explain(
+        self,
+        model: Model,
+        top: int | None,
+        noun: str = "rows",
+        frame: Literal["pandas", "polars"] | None = None,
+    ) -> Explanations:
+        """Explain these rows; the parameters are those of `explain_rows`."""
         positions = [column.position for column in model.schema.used]
 
         def raw(attribute: int, row: int) -> str | None:
             return self.texts[row][positions[attribute]]
 
         return explain_rows(
-            model, self.values, self.judgement, self.labels, top, noun=noun, raw=raw
+            model, self.values, self.judgement, self.labels, top, noun=noun, raw=raw, frame=frame
         )
 
     def head(self, n: int) -> JudgedRows:
