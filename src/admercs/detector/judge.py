@@ -1,7 +1,7 @@
 """Judging rows with a fitted model, a block at a time.
 
-A block is small enough to stay in the processor's cache through its three steps: walk the trees, look the
-likelihoods up, weigh them. Every row is computed on its own, so results do not depend on how a table is cut.
+A block is large enough that calls cost nothing and small enough to stay in the processor's third cache through its
+three steps: walk the trees, look the likelihoods up, weigh them. Every row is computed on its own, so results do not depend on how a table is cut.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from admercs.evidence.noisy_or import log_complement, weigh_cells, weigh_views
 from admercs.table.prepared import Prepared
 from admercs.trees.walk import find_leaves
 
-BLOCK = 4096
+BLOCK = 32768
 
 Progress = Callable[[int, int], None]
 
@@ -34,6 +34,7 @@ class Judge:
         roots = np.repeat(forest.root[:-1], np.diff(forest.root))
         # A leaf scored by its root sees the whole table already. The paper has no further view.
         self._look_at_root = model.settings.likelihood == "area"
+        self._leaves_score = bool(np.array_equal(forest.scorer, np.arange(len(forest.scorer))))
         self._is_marginal = (forest.scorer == roots) | (not self._look_at_root)
 
     @cached_property
@@ -50,7 +51,9 @@ class Judge:
             find_leaves(forest, block, leaf)
         log_omega, log_omega_root = np.empty(block.shape), np.zeros(block.shape)
         for m in range(len(block)):
-            judge_column(likelihoods, m, forest.scorer[leaf[m]], block[m], log_omega[m])
+            # Where every leaf scores for itself there is nothing to look up.
+            scorer = leaf[m] if self._leaves_score else forest.scorer[leaf[m]]
+            judge_column(likelihoods, m, scorer, block[m], log_omega[m])
             if self._look_at_root:
                 root = np.full(block.shape[1], forest.root[m], np.int32)
                 judge_column(likelihoods, m, root, block[m], log_omega_root[m])
