@@ -84,7 +84,7 @@ def views(join: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Scores:
 VARIANTS: dict[str, Scores] = {
     "default": detector(),
     "splits on the variance": detector(criterion="variance"),
-    "leaves of 2% instead of 1%": detector(min_samples_leaf=0.02),
+    "leaves of 1% instead of 2%": detector(min_samples_leaf=0.01),
     "split price c = 1 instead of 0.5": patched("admercs.trees.growth.INFORMATION_PRICE", 1.0),
     "split price c = 0.25": patched("admercs.trees.growth.INFORMATION_PRICE", 0.25),
     "the paper's likelihood (ρ = 0.9, γ_δ = 0.9)": detector(likelihood="paper"),

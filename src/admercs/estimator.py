@@ -53,9 +53,9 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
         `min_impurity_decrease` in the meaning of the paper's experiments.
     max_depth : int, default=10
         The most conditions a context can have. The paper's value; few paths get that long.
-    min_samples_leaf : float or int, default=0.01
+    min_samples_leaf : float or int, default=0.02
         The least rows of a context, as a fraction of the table (float; never fewer than 5) or as
-        a number (int). Small contexts are found, and a split must earn its place anyway.
+        a number (int). Half of it finds hardly more and takes longer.
     min_impurity_decrease : float or "auto", default="auto"
         What a split must at least remove, as a fraction of the root's impurity. "auto": the gain in
         nats must pay for the split's parameters and for having chosen it among many, so that noise columns
@@ -162,7 +162,7 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
         *,
         criterion: str = "distribution",
         max_depth: int = 10,
-        min_samples_leaf: float = 0.01,
+        min_samples_leaf: float = 0.02,
         min_impurity_decrease: float | str = "auto",
         likelihood: Literal["area", "paper"] = "area",
         rho: float = 0.9,
