@@ -1,8 +1,8 @@
 """Judging rows with a fitted model, a block at a time.
 
-A block is large enough that calls cost nothing and small enough to stay in the processor's third cache through
-its three steps: walk the trees, look the likelihoods up, weigh them. Every row is computed on its own, so results do
-not depend on how a table is cut.
+A block is large enough that calls cost nothing and small enough to stay in the processor's third cache
+through its three steps: walk the trees, look the likelihoods up, weigh them. Every row is computed on its own, so
+results do not depend on how a table is cut.
 """
 
 from __future__ import annotations
