@@ -209,7 +209,8 @@ class _Teller:
 
     def native(self, attribute: int, row: int, raw: str) -> Value:
         value = self.voice.column(attribute).native(float(self.values[attribute, row]))
-        return raw if value is None and raw else value
+        # As the table has it: the text may be in quotes.
+        return self.raw(attribute, row) if value is None and raw and self.raw else value  # type: ignore[return-value]
 
 
 def _flat(view: View) -> list[View]:
