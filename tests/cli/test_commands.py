@@ -269,7 +269,7 @@ def test_interrupting_the_reader(run, people_csv, monkeypatch, how):
     def interrupted(*_):
         raise RuntimeError("Query interrupted") if how == "duckdb" else KeyboardInterrupt
 
-    monkeypatch.setattr("admercs.cli.tables._types", interrupted)
+    monkeypatch.setattr("admercs.cli.tables.next", interrupted, raising=False)
     status, _, err = run("detect", people_csv)
     assert status == 130
     assert "interrupted" in err

@@ -76,8 +76,9 @@ def read_csv_sql(
     missing: Sequence[str] = MISSING,
     header: bool = True,
     sample: int = -1,
+    text: Sequence[str] = (),
 ) -> str:
-    """Return the SQL that reads CSV files which all have one delimiter."""
+    """Return the SQL that reads CSV files which all have one delimiter, some columns as text."""
     files = "[" + ", ".join(sql_text(path) for path in paths) + "]"
     nulls = "[" + ", ".join(sql_text(text) for text in missing) + "]"
     options = {
@@ -94,6 +95,8 @@ def read_csv_sql(
         "sample_size": str(sample),
         "max_line_size": str(1 << 25),
     }
+    if text:
+        options["types"] = "{" + ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in text) + "}"
     listed = ", ".join(f"{name} = {value}" for name, value in options.items())
     return f"select * from read_csv({files}, {listed})"
 

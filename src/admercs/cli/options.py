@@ -21,7 +21,8 @@ a table can be
   a file       CSV, TSV (also .gz, .zst, .bz2, .xz), Parquet, JSON lines, ARFF
   several      'trips/*.parquet' (quoted), or a folder
   a database   a DuckDB or SQLite file, with --table if it holds several
-  a query      "select * from 'trips/*.parquet' where year = 2025"
+  a query      "select * from 'trips/*.parquet' where year = 2025" over any of these;
+               a database's table is called 'shop.sqlite'.orders there
   -            standard input
 """
 

@@ -9,18 +9,20 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from admercs.cli.complaints import explained
 from admercs.cli.csvfile import MISSING, delimiter_of, open_text, read_csv_sql, sql_text
-from admercs.cli.errors import UserError, os_error
-from admercs.cli.sqlitefile import choose_table, copy_sqlite
+from admercs.cli.databases import create_view, table_in_duckdb, table_in_sqlite
+from admercs.cli.errors import UsageError, UserError, os_error
+from admercs.cli.queries import Named, named_files, quoted
 
 __all__ = ["Reading", "Recognised", "recognise"]
 
-_QUERY = re.compile(r"\s*(select|with|from|values|pivot|unpivot)\b", re.IGNORECASE)
+_QUERY = re.compile(r"[\s(]*(select|with|from|values|pivot|unpivot)\b", re.IGNORECASE)
 _COMPRESSED = {".gz", ".zst", ".bz2", ".xz"}
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".tab"), "csv"),
@@ -28,6 +30,7 @@ _FORMATS = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     ".arff": "arff",
 }
+_DATABASES = {".db", ".duckdb", ".ddb", ".sqlite", ".sqlite3"}
 _IN_FOLDERS = ("*.parquet", "*.csv", "*.csv.gz", "*.csv.zst", "*.tsv", "*.jsonl", "*.ndjson")
 # Types are found by reading a file once before it is read; only the start of a larger one.
 _WHOLE_FILE_BYTES, _SAMPLE_LINES = 256 << 20, 1_000_000
@@ -35,13 +38,30 @@ _WHOLE_FILE_BYTES, _SAMPLE_LINES = 256 << 20, 1_000_000
 
 @dataclass(frozen=True)
 class Reading:
-    """How the user wants sources to be read."""
+    """How the user wants sources to be read.
+
+    Attributes
+    ----------
+    table : str, optional
+        The table of a database.
+    delimiter : str, optional
+        CSV: what separates fields; by default what the header line uses.
+    encoding : str
+        Of text files.
+    missing : sequence of str
+        CSV: what stands for a missing value.
+    header : bool
+        CSV: whether the first line names the columns.
+    text : collection of str
+        CSV: columns known to hold text, though a few rows of codes may look like numbers.
+    """
 
     table: str | None = None
     delimiter: str | None = None
     encoding: str = "utf-8"
     missing: Sequence[str] = MISSING
     header: bool = True
+    text: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -54,21 +74,16 @@ class Recognised:
         What the table is called in messages and reports.
     sql : str
         The query that reads it.
-    files : tuple of Path
-        The files behind it, for messages.
-    delimiter : str
-        CSV: what separates its fields; else empty.
+    delimiters : mapping of Path to str
+        The CSV files behind it, with what separates their fields.
+    is_query : bool
+        Whether the user wrote the query.
     """
 
     name: str
     sql: str
-    files: tuple[Path, ...] = ()
-    delimiter: str = ""
-
-    def with_text(self, columns: Sequence[str]) -> str:
-        """Return the query that reads some columns as the text they are; for CSV only."""
-        types = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in columns)
-        return f"{self.sql.removesuffix(')')}, types = {{{types}}})"
+    delimiters: Mapping[Path, str] = field(default_factory=dict)
+    is_query: bool = False
 
 
 def recognise(source: str, reading: Reading, connection: Any, scratch: Path) -> Recognised:
@@ -85,19 +100,63 @@ def recognise(source: str, reading: Reading, connection: Any, scratch: Path) -> 
     scratch : Path
         A temporary folder.
     """
+    path = Path(source).expanduser()
+    if _QUERY.match(source) and not _exists(path):
+        return _recognise_query(source.strip().rstrip(";"), reading, connection, scratch)
+    return _recognise_path(source, reading, connection, scratch)
+
+
+def _recognise_query(query: str, reading: Reading, connection: Any, scratch: Path) -> Recognised:
+    """Give each file that a query names a view of the same name.
+
+    So a file is read in a query as it is read alone, not by DuckDB's guessing.
+    """
+    if reading.table is not None:
+        raise UsageError("--table is not for queries: write 'shop.sqlite'.orders in the query.")
+    delimiters: dict[Path, str] = {}
+    places = [named for named in named_files(query) if _means_a_file(named)]
+    for number, (file, parts) in enumerate(dict.fromkeys((n.file, n.table) for n in places)):
+        folder = scratch / f"{number}"
+        folder.mkdir()
+        of_this = replace(reading, table=".".join(parts) or None)
+        read = _recognise_path(file, of_this, connection, folder)
+        with explained(read.name, read.delimiters, reading.encoding):
+            create_view(connection, file, parts, read.sql)
+        delimiters |= read.delimiters
+    for named in reversed(places):
+        # A text may be a table to DuckDB, but not a database.
+        query = f"{query[: named.start]}{quoted(named.file)}{query[named.end :]}"
+    return Recognised("query", query, delimiters, is_query=True)
+
+
+def _means_a_file(named: Named) -> bool:
+    """Tell a file from a name of another kind, such as that of a subquery."""
+    if _exists(Path(named.file).expanduser()):
+        return True
+    path_like = named.table or named.file == "-" or glob.has_magic(named.file)
+    known = Path(named.file).suffix.lower() in {*_FORMATS, *_DATABASES, *_COMPRESSED}
+    return named.is_text and bool(path_like or known) and "://" not in named.file
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # too long for a path
+        return False
+
+
+def _recognise_path(source: str, reading: Reading, connection: Any, scratch: Path) -> Recognised:
     if source == "-":
         return _recognise_file(_spool(scratch), "standard input", reading, connection, scratch)
     path = Path(source).expanduser()
-    if not path.exists() and _QUERY.match(source):
-        return Recognised("query", source.strip().rstrip(";"))
-    if path.is_dir():
-        return _recognise_many(_in_folder(path), str(path), reading, scratch)
-    if not path.exists() and glob.has_magic(source):
+    if _exists(path) and path.is_dir():
+        return _recognise_many(_in_folder(path), str(path), reading, connection, scratch)
+    if not _exists(path) and glob.has_magic(source):
         found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
         files = [name for name in found if name.is_file()]
         if not files:
             raise UserError(f"no file matches {source}.")
-        return _recognise_many(files, source, reading, scratch)
+        return _recognise_many(files, source, reading, connection, scratch)
     try:
         with path.open("rb"):
             pass
@@ -139,7 +198,7 @@ def _format(path: Path) -> str:
         return "parquet"
     if ending in _FORMATS:
         return _FORMATS[ending]
-    if ending in (".db", ".duckdb", ".ddb", ".sqlite", ".sqlite3"):
+    if ending in _DATABASES:
         raise UserError(f"{path} is neither a DuckDB nor an SQLite file.")
     return _format_of_text(path)
 
@@ -162,36 +221,27 @@ def _recognise_file(
         raise UserError(f"{name} is empty.")
     form = _format(path)
     if form == "sqlite":
-        copy = scratch / "sqlite.parquet"
-        table = copy_sqlite(path, reading.table, copy)
-        return Recognised(f"{name}, {table}", _parquet_sql([copy]), (path,))
+        table, sql = table_in_sqlite(path, reading.table, scratch)
+        return Recognised(f"{name}, {table}", sql)
     if form == "duckdb":
-        return _recognise_duckdb(path, name, reading, connection)
+        table, sql = table_in_duckdb(path, reading.table, connection)
+        return Recognised(f"{name}, {table}", sql)
     if reading.table is not None:
-        raise UserError(f"--table is for DuckDB and SQLite files; {name} is neither.")
+        raise UserError(
+            f"{name} has no table {reading.table!r}: it is neither a DuckDB nor an SQLite file."
+        )
     if form == "arff":
         from admercs.cli.arff import read_arff
 
-        connection.register("admercs_arff", read_arff(path, reading.encoding))
-        return Recognised(name, "select * from admercs_arff", (path,))
-    return _recognise_many([path], name, reading, scratch)
-
-
-def _recognise_duckdb(path: Path, name: str, reading: Reading, connection: Any) -> Recognised:
-    connection.execute(f"attach {sql_text(str(path))} as admercs_file (read_only)")
-    found = connection.execute(
-        "select table_schema, table_name from information_schema.tables "
-        "where table_catalog = 'admercs_file' order by all"
-    ).fetchall()
-    names = {table if schema == "main" else f"{schema}.{table}": (schema, table)
-             for schema, table in found}  # fmt: skip
-    chosen = choose_table(path, list(names), reading.table)
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in names[chosen])
-    return Recognised(f"{name}, {chosen}", f"select * from admercs_file.{quoted}", (path,))
+        # A name of its own: a query may read several.
+        registered = f"admercs {path.resolve()}"
+        connection.register(registered, read_arff(path, reading.encoding))
+        return Recognised(name, f"select * from {quoted(registered)}")
+    return _recognise_many([path], name, reading, connection, scratch)
 
 
 def _recognise_many(
-    paths: Sequence[Path], name: str, reading: Reading, scratch: Path
+    paths: Sequence[Path], name: str, reading: Reading, connection: Any, scratch: Path
 ) -> Recognised:
     """Recognise files of one format."""
     full = [path for path in paths if path.stat().st_size]
@@ -205,10 +255,10 @@ def _recognise_many(
         )
     form = forms.pop()
     if form == "parquet":
-        return Recognised(name, _parquet_sql(full), tuple(paths))
+        return Recognised(name, _parquet_sql(full))
     if form == "json":
-        return Recognised(name, _json_sql(full), tuple(paths))
-    return _recognise_csv(full, name, reading, scratch)
+        return Recognised(name, _json_sql(full))
+    return _recognise_csv(full, name, reading, connection, scratch)
 
 
 def _parquet_sql(paths: Sequence[Path]) -> str:
@@ -220,7 +270,9 @@ def _json_sql(paths: Sequence[Path]) -> str:
     return f"select * from read_json([{files}], sample_size = -1, ignore_errors = false)"
 
 
-def _recognise_csv(paths: Sequence[Path], name: str, reading: Reading, scratch: Path) -> Recognised:
+def _recognise_csv(
+    paths: Sequence[Path], name: str, reading: Reading, connection: Any, scratch: Path
+) -> Recognised:
     try:
         codecs.lookup(reading.encoding)
     except LookupError:
@@ -232,14 +284,19 @@ def _recognise_csv(paths: Sequence[Path], name: str, reading: Reading, scratch: 
     if reading.header:
         _check_header(name, readable[0], delimiter)
     size = sum(path.stat().st_size for path in readable)
-    sql = read_csv_sql(
-        [str(path) for path in readable],
-        delimiter,
-        missing=reading.missing,
-        header=reading.header,
-        sample=-1 if size <= _WHOLE_FILE_BYTES else _SAMPLE_LINES,
-    )
-    return Recognised(name, sql, tuple(paths), delimiter)
+    options: dict[str, Any] = {
+        "missing": reading.missing,
+        "header": reading.header,
+        "sample": -1 if size <= _WHOLE_FILE_BYTES else _SAMPLE_LINES,
+    }
+    sql = read_csv_sql([str(path) for path in readable], delimiter, **options)
+    delimiters = dict.fromkeys(paths, delimiter)
+    if reading.text:
+        with explained(name, delimiters, reading.encoding):
+            columns = connection.sql(sql).columns
+        text = [column for column in columns if column in reading.text]
+        sql = read_csv_sql([str(path) for path in readable], delimiter, text=text, **options)
+    return Recognised(name, sql, delimiters)
 
 
 def _delimiter(path: Path) -> str:

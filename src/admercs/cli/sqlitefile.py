@@ -9,126 +9,127 @@ import datetime as dt
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from admercs.cli.errors import UserError
+from admercs.cli.queries import quoted
 
-__all__ = ["choose_table", "copy_sqlite"]
+__all__ = ["SqliteFile"]
 
 STRETCH = 50_000
 
 
-def copy_sqlite(path: Path, table: str | None, target: Path) -> str:
-    """Copy one table of an SQLite file to a Parquet file and return the table's name."""
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    try:
-        name = _choose(path, connection, table)
-        schema = _schema(path, connection, name)
+class SqliteFile:
+    """An SQLite file opened for reading.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        self._connection.create_function("admercs_moment", 1, _is_moment, deterministic=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise UserError(f"cannot read {self._path}: {error}.") from error
+
+    def tables(self) -> list[str]:
+        """Return the names of its tables and views."""
+        found = self._connection.execute(
+            "select name from sqlite_master where type in ('table', 'view') "
+            "and name not like 'sqlite\\_%' escape '\\' order by name"
+        )
+        return [row[0] for row in found]
+
+    def copy(self, table: str, target: Path) -> None:
+        """Copy a table to a Parquet file, a bounded number of rows at a time."""
+        schema = self._schema(table)
         with pq.ParquetWriter(target, schema) as writer:
-            cursor = connection.execute(f"select * from {_quoted(name)}")
+            cursor = self._connection.execute(f"select * from {quoted(table)}")
             while rows := cursor.fetchmany(STRETCH):
                 writer.write_table(_arrow(rows, schema))
-    except sqlite3.DatabaseError as error:
-        raise UserError(f"cannot read {path}: {error}.") from error
-    finally:
-        connection.close()
-    return name
 
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _choose(path: Path, connection: sqlite3.Connection, table: str | None) -> str:
-    found = [
-        row[0]
-        for row in connection.execute(
-            "select name from sqlite_master where type in ('table', 'view') "
-            "and name not like 'sqlite_%' order by name"
+    def _schema(self, table: str) -> pa.Schema:
+        columns = self._connection.execute(f"pragma table_info({quoted(table)})").fetchall()
+        return pa.schema(
+            [
+                pa.field(name, self._column_type(table, name, str(declared).lower()))
+                for _, name, declared, *_ in columns
+            ]
         )
-    ]
-    return choose_table(path, found, table)
 
+    def _column_type(self, table: str, column: str, declared: str) -> pa.DataType:
+        """Choose a type; what a column is declared as counts only if all its values agree."""
+        value, rows = quoted(column), quoted(table)
+        found = self._connection.execute(f"select distinct typeof({value}) from {rows}")
+        kinds = {row[0] for row in found} - {"null"}
 
-def choose_table(path: Path, found: list[str], wanted: str | None) -> str:
-    """Return the table the user means, or say which ones there are."""
-    if wanted is not None and wanted in found:
-        return wanted
-    if wanted is None and len(found) == 1:
-        return found[0]
-    if not found:
-        raise UserError(f"{path} holds no table.")
-    listed = ", ".join(found[:20])
-    if wanted is not None:
-        raise UserError(f"{path} has no table {wanted!r}; it has {listed}.")
-    raise UserError(f"{path} holds {len(found)} tables: {listed}. Choose one with --table.")
-
-
-def _schema(path: Path, connection: sqlite3.Connection, name: str) -> pa.Schema:
-    fields = []
-    for column, declared in (
-        (row[1], str(row[2]).lower())
-        for row in connection.execute(f"pragma table_info({_quoted(name)})")
-    ):
-        kinds = {
-            row[0]
-            for row in connection.execute(
-                f"select distinct typeof({_quoted(column)}) from {_quoted(name)}"
-            )
-        } - {"null"}
-        if "blob" in kinds:
-            raise UserError(
-                f"{path}: column {column!r} holds binary data, which cannot be used. "
-                "Leave it out with a view or a query."
-            )
-
-        def none(condition: str, column: str = column) -> bool:
+        def none(condition: str) -> bool:
             """Tell whether no value of the column meets a condition."""
-            filled = condition.format(_quoted(column))
-            return not connection.execute(
-                f"select exists (select 1 from {_quoted(name)} where {filled})"
-            ).fetchone()[0]
+            asked = f"select exists (select 1 from {rows} where {condition.format(value)})"
+            return not self._connection.execute(asked).fetchone()[0]
 
-        fields.append(pa.field(column, _type(kinds, declared, none)))
-    return pa.schema(fields)
+        if kinds == {"integer"}:
+            flags = declared.startswith("bool") and none("{0} not in (0, 1)")
+            return pa.bool_() if flags else pa.int64()
+        if kinds and kinds <= {"integer", "real"}:
+            return pa.float64()
+        dates = kinds == {"text"} and declared.startswith(("date", "timestamp"))
+        if dates and none("{0} is not null and not admercs_moment({0})"):
+            days = none("{0} is not null and length({0}) != 10")
+            return pa.date32() if days else pa.timestamp("us")
+        return pa.binary() if "blob" in kinds else pa.string()
 
 
-def _type(kinds: set[str], declared: str, none: Callable[[str], bool]) -> pa.DataType:
-    """Choose a type; what a column is declared as counts only if all its values agree."""
-    if kinds == {"integer"}:
-        return (
-            pa.bool_() if declared.startswith("bool") and none("{0} not in (0, 1)") else pa.int64()
-        )
-    if kinds and kinds <= {"integer", "real"}:
-        return pa.float64()
-    if kinds == {"text"} and declared.startswith(("date", "timestamp")):
-        if none("{0} is not null and {0} not glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'"):
-            return pa.date32()
-        if none("{0} is not null and (datetime({0}) is null or {0} not glob '????-??-??[ T]*')"):
-            return pa.timestamp("us")
-    return pa.string()
+def _is_moment(text: str) -> bool:
+    """Tell whether a text is a date, or a date and a time of day."""
+    try:
+        dt.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return text[4:5] == "-"  # nor 20240229, which is more likely a number
+
+
+def _moment(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text).replace(tzinfo=None)
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+_CONVERTERS: dict[pa.DataType, Callable[[Any], Any]] = {
+    pa.int64(): int,
+    pa.float64(): float,
+    pa.bool_(): bool,
+    pa.string(): str,
+    pa.date32(): dt.date.fromisoformat,
+    pa.timestamp("us"): _moment,
+    pa.binary(): _bytes,
+}
 
 
 def _arrow(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     columns = []
     for field, values in zip(schema, zip(*rows, strict=True), strict=True):
-        if field.type == pa.string():
-            converted: list[Any] = [None if value is None else str(value) for value in values]
-        elif field.type == pa.bool_():
-            converted = [None if value is None else bool(value) for value in values]
-        elif field.type == pa.date32():
-            converted = [
-                None if value is None else dt.date.fromisoformat(value) for value in values
-            ]
-        elif field.type == pa.timestamp("us"):
-            converted = [
-                None if value is None else dt.datetime.fromisoformat(value).replace(tzinfo=None)
-                for value in values
-            ]
-        else:
-            converted = list(values)
+        convert = _CONVERTERS[field.type]
+        converted = [None if value is None else convert(value) for value in values]
         columns.append(pa.array(converted, field.type))
     return pa.Table.from_arrays(columns, schema=schema)

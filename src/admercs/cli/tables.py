@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from admercs.cli.csvfile import diagnose
+from admercs.cli.complaints import explained
 from admercs.cli.errors import UserError
 from admercs.cli.sources import Reading, Recognised, recognise
 
@@ -124,7 +124,8 @@ class Table:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        with explained(self._origin, self._encoding):
+        origin = self._origin
+        with explained(origin.name, origin.delimiters, self._encoding, origin.is_query):
             yield
 
 
@@ -169,6 +170,8 @@ def open_table(source: str, reading: Reading, roles: Roles) -> Iterator[Table]:
         connection = duckdb.connect(":memory:", config=settings)
         try:
             connection.execute("set enable_progress_bar = false")
+            codes = [name for name, kind in roles.expected.items() if kind == "text"]
+            reading = replace(reading, text=codes)
             recognised = recognise(source, reading, connection, Path(folder))
             yield _table(connection, recognised, roles, reading.encoding)
         finally:
@@ -176,18 +179,11 @@ def open_table(source: str, reading: Reading, roles: Roles) -> Iterator[Table]:
 
 
 def _table(connection: Any, origin: Recognised, roles: Roles, encoding: str) -> Table:
-    with explained(origin, encoding):
+    with explained(origin.name, origin.delimiters, encoding, origin.is_query):
         relation = connection.sql(origin.sql)
         if relation is None:
             raise UserError("the query returns no table: it must be a select.")
-        types = _types(relation)
-        codes = [
-            name for name, kind in types.items()
-            if roles.expected.get(name) == "text" and kind != "VARCHAR"
-        ]  # fmt: skip
-        if codes and origin.delimiter:
-            relation = connection.sql(origin.with_text(codes))
-            types = _types(relation)
+        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         relation.create_view("admercs_source")
     numeric, nominal, ignore, label = (
         _known(origin.name, given, list(types), flag)
@@ -243,10 +239,6 @@ def _check_types(source: str, types: dict[str, str]) -> None:
         )
 
 
-def _types(relation: Any) -> dict[str, str]:
-    return dict(zip(relation.columns, map(str, relation.types), strict=True))
-
-
 def _projection(connection: Any, source: str, name: str, kind: str, expected: str | None) -> str:
     """Return the SQL for one column, in a type that can be used and that is expected."""
     quoted = '"' + name.replace('"', '""') + '"'
@@ -278,37 +270,3 @@ def _check_cast(
             f"{source}: column {name!r} holds {bad[0]!r}, which is no {what}. "
             "If it stands for a missing value, say so with --missing."
         )
-
-
-@contextmanager
-def explained(origin: Recognised, encoding: str) -> Iterator[None]:
-    """Turn the reader's complaints into messages for people."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except RuntimeError as error:
-        # What Ctrl-C becomes while rows are fetched; DuckDB's other errors are no RuntimeErrors.
-        if "interrupted" in str(error).lower():
-            raise KeyboardInterrupt from None
-        raise
-    except duckdb.Error as error:
-        if origin.delimiter:
-            for path in origin.files:
-                found = diagnose(path, origin.delimiter, encoding)
-                if found is not None:
-                    raise found from error
-        raise UserError(_message(origin, str(error))) from error
-
-
-def _message(origin: Recognised, text: str) -> str:
-    """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
-    if not origin.files:
-        return f"the query cannot be run.\n{text.strip()}"
-    kept = text.partition("\nPossible")[0].partition("\n  file =")[0]
-    lines = [line.strip() for line in kept.splitlines() if line.strip()]
-    # "Invalid Input Error: CSV Error on Line: 3" → "CSV Error on Line: 3"
-    head = lines[0].split(" Error: ", 1)[-1] if lines else "unknown error"
-    return f"cannot read {origin.name}: {'. '.join([head, *lines[1:3]])}"

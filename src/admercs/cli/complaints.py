@@ -1,0 +1,62 @@
+"""Turning the reader's complaints into messages for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from admercs.cli.csvfile import diagnose
+from admercs.cli.errors import UserError
+
+__all__ = ["explained"]
+
+
+@contextmanager
+def explained(
+    name: str, delimiters: Mapping[Path, str], encoding: str, is_query: bool = False
+) -> Iterator[None]:
+    """Say what is wrong with a source, and where.
+
+    Parameters
+    ----------
+    name : str
+        What the source is called.
+    delimiters : mapping of Path to str
+        The CSV files behind it, with what separates their fields.
+    encoding : str
+        Of the CSV files.
+    is_query : bool, default=False
+        Whether the source is a query: then all of the message helps, it shows the place.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        # What Ctrl-C becomes while rows are fetched; DuckDB's other errors are no RuntimeErrors.
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+        # The query itself is wrong: no need to look into the files.
+        raise UserError(_message(name, str(error), is_query)) from error
+    except duckdb.Error as error:
+        for path, delimiter in delimiters.items():
+            found = diagnose(path, delimiter, encoding)
+            if found is not None:
+                raise found from error
+        raise UserError(_message(name, str(error), is_query)) from error
+
+
+def _message(name: str, text: str, is_query: bool) -> str:
+    """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
+    if is_query:
+        return f"the query cannot be run.\n{text.strip()}"
+    kept = text.partition("\nPossible")[0].partition("\n  file =")[0]
+    lines = [line.strip() for line in kept.splitlines() if line.strip()]
+    # "Invalid Input Error: CSV Error on Line: 3" → "CSV Error on Line: 3"
+    head = lines[0].split(" Error: ", 1)[-1] if lines else "unknown error"
+    return f"cannot read {name}: {'. '.join([head, *lines[1:3]])}"
