@@ -157,6 +157,37 @@ def test_downloads_the_flagged_rows(page):
     assert float(lines[0]["evidence"]) > float(lines[-1]["evidence"])
 
 
+def test_downloaded_text_is_no_formula_to_a_spreadsheet(open_page, tmp_path):
+    from admercs.report.render import render_html
+    from tests.report.sample import sample
+
+    data = sample()
+    cells = {
+        '=HYPERLINK("http://x")': '\'=HYPERLINK("http://x")',
+        "@SUM(A1)": "'@SUM(A1)",
+        "+49 170": "'+49 170",
+        "-2+3": "'-2+3",
+        "\t=A1": "'\t=A1",
+        "-2.5": "-2.5",
+        "-1e-05": "-1e-05",
+        "+7": "+7",
+        "-": "-",
+        "a=b": "a=b",
+    }
+    for row, text in zip(data["rows"], cells, strict=False):
+        row["values"][0] = row["label"] = text
+    data["columns"][0]["name"] = "=A1"
+    path = tmp_path / "formulas.html"
+    path.write_text(render_html(data), encoding="utf-8")
+    page = open_page(path)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download flagged rows").click()
+    content = download.value.path().read_text(encoding="utf-8-sig")
+    lines = list(csv.DictReader(io.StringIO(content, newline="")))[: len(cells)]
+    assert [line["'=A1"] for line in lines] == list(cells.values())
+    assert [line["row"] for line in lines] == list(cells.values())
+
+
 def test_works_with_the_keyboard_alone(page):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"

@@ -73,9 +73,15 @@ function drawColumns() {
   document.querySelector("#column-table tbody").append(...lines);
 }
 
-// As written: quotes are doubled and nothing else is changed.
+// A spreadsheet would run text such as =1+1 as a formula. An apostrophe before it keeps it text; numbers stay numbers,
+// and a lone sign, which stands for nothing in many tables, stays as it is.
+function guarded(text) {
+  const formula = /^\s*[=+\-@＝＋－＠].*[\p{L}\p{N}]/su.test(text);
+  return formula && !Number.isFinite(Number(text)) ? "'" + text : text;
+}
+
 function csvField(value) {
-  const text = value === null || value === undefined ? "" : String(value);
+  const text = guarded(value === null || value === undefined ? "" : String(value));
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
