@@ -1,7 +1,8 @@
 """AD-MERCS for many parameter points: trees and densities are shared where they can be.
 
 Trees depend on two of the five parameters and densities on a third, so that the paper's grid of 384
-points takes 16 forests and 32 sets of densities for each set.
+points takes 16 forests and 32 sets of densities for each set. Four of the 16 are grown; the others are
+these, stopped earlier.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from admercs.experiments.algorithms import Point, Scored
 from admercs.paper import PAPER_SETTINGS
 from admercs.table import learn_schema, prepare, read_frame, summarise
 from admercs.table.bins import bin_table
+from admercs.trees.forest import Forest
 from admercs.trees.growth import grow_forest
+from admercs.trees.prune import prune, split_gains
 
 __all__ = ["score_grid"]
 
@@ -53,13 +56,19 @@ def score_grid(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
     >>> bool(scored.scores[data.y].mean() > 5 * scored.scores[~data.y].mean())
     True
     """
-    ordered = sorted(points, key=lambda point: (_tree_key(point), _rho(point)))
-    for _, alike in groupby(ordered, key=_tree_key):
-        yield from _Forest(X, share := list(alike)).score(share)
+    ordered = sorted(points, key=lambda point: (_leaf(point), _decrease(point), _rho(point)))
+    for _, same_leaf in groupby(ordered, key=_leaf):
+        grown = _Grown(X, share := list(same_leaf))
+        for _, same_trees in groupby(share, key=_decrease):
+            yield from grown.stopped_earlier(alike := list(same_trees)).score(alike)
 
 
-def _tree_key(point: Point) -> tuple[float, float]:
-    return float(point["min_samples_leaf"]), float(point["min_impurity_decrease"])
+def _leaf(point: Point) -> float:
+    return float(point["min_samples_leaf"])
+
+
+def _decrease(point: Point) -> float:
+    return float(point["min_impurity_decrease"])
 
 
 def _rho(point: Point) -> float:
@@ -70,8 +79,8 @@ def _settings(point: Point) -> FitSettings:
     return ADMERCS(**{**PAPER_SETTINGS, **point})._fit_settings()
 
 
-class _Forest:
-    """The trees for all points that differ in other parameters only."""
+class _Grown:
+    """The largest trees for all points that agree on the size of leaves."""
 
     def __init__(self, X: np.ndarray, points: Sequence[Point]) -> None:
         start = time.perf_counter()
@@ -80,6 +89,7 @@ class _Forest:
         self.schema = learn_schema(summarise(frame, "auto"), warn=False)
         self.table = prepare(frame, self.schema)
         self.binning, self.codes = bin_table(self.table, self.schema, settings.max_bins, 1)
+        # The first point is the one whose splits need to remove least.
         self.forest, self.leaves = grow_forest(
             self.codes,
             self.binning.edges,
@@ -88,7 +98,26 @@ class _Forest:
             self.table.column,
             settings.trees,
         )
+        self.gains = split_gains(self.forest, self.leaves, self.table.column)
         self.seconds = (time.perf_counter() - start) / len(points)
+
+    def stopped_earlier(self, points: Sequence[Point]) -> _Forest:
+        """Return the trees of points that differ in other parameters only."""
+        start = time.perf_counter()
+        enough = self.gains >= _decrease(points[0])
+        purest_scores = _settings(points[0]).trees.purest_scores
+        forest, home = prune(self.forest, enough, purest_scores)
+        seconds = self.seconds + (time.perf_counter() - start) / len(points)
+        return _Forest(self, forest, home[self.leaves], seconds)
+
+
+class _Forest:
+    """The trees of some points, ready to be judged with."""
+
+    def __init__(self, grown: _Grown, forest: Forest, leaves: np.ndarray, seconds: float) -> None:
+        self.schema, self.table = grown.schema, grown.table
+        self.binning, self.codes = grown.binning, grown.codes
+        self.forest, self.leaves, self.seconds = forest, leaves, seconds
 
     def score(self, points: Sequence[Point]) -> Iterator[Scored]:
         """Yield the scores of all points."""
