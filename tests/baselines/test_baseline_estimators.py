@@ -54,6 +54,23 @@ def test_also_weighs_attributes_by_how_well_they_are_predicted():
     assert np.sort(weights[relevant])[-4] > 0.3
 
 
+def test_also_compares_each_row_with_trees_that_have_not_seen_it():
+    # Deep trees with leaves of one row predict what they have learnt to the last digit.
+    X = np.column_stack([np.linspace(0, 1, 60), np.random.default_rng(0).random(60)])
+    model = ALSO(max_depth=30, min_samples_leaf=0.001, min_impurity_decrease=0.0, random_state=0)
+    assert (model.fit(X).scores_ < 0).all()
+    np.testing.assert_array_equal(model.score_samples(X), model.scores_)
+
+
+def test_also_deviations_do_not_depend_on_the_unit_of_an_attribute():
+    X = make_synth_c(4).X[:400]
+    for unit in ("deviation", "range"):
+        plain = ALSO(unit=unit, random_state=0).fit(X).scores_
+        np.testing.assert_allclose(
+            ALSO(unit=unit, random_state=0).fit(X * [1000, 1]).scores_, plain, rtol=1e-6
+        )
+
+
 def test_also_residuals_agree_with_scikit_learn_trees():
     # Few distinct values, so that bins are exact.
     X = make_synth_c(4).X[:400].round(2)

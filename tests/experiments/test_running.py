@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from admercs import ADMERCS
-from admercs.baselines import HiCS
+from admercs.baselines import ALSO, HiCS
 from admercs.datasets import make_synth_i
 from admercs.experiments import run
 from admercs.experiments.algorithms import REGISTRY, Scored
 from admercs.experiments.benchmarks import list_sets
 from admercs.experiments.grid import score_grid
-from admercs.experiments.published import SELECTED
+from admercs.experiments.published import GRIDS, SELECTED
 from admercs.experiments.run import evaluate, plan, run_tasks
 from admercs.experiments.store import Result, Store
 
@@ -41,6 +41,22 @@ def test_sharing_neighbours_changes_nothing(name, rows):
         np.testing.assert_allclose(together[str(point)], alone[str(point)], rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["iForest", "ALSO"])
+def test_sharing_trees_changes_nothing(name, rows):
+    points = GRIDS[name][::7]
+    together = scores_of(name, rows, points)
+    for point in points:
+        alone = scores_of(name, rows, [point])
+        np.testing.assert_array_equal(together[str(point)], alone[str(point)])
+
+
+def test_also_agrees_with_the_estimator(rows):
+    point = SELECTED["ALSO", "Synth-I"]
+    (scored,) = REGISTRY["ALSO"](rows, [point])
+    theirs = -ALSO(**point, unit="range", random_state=0).fit(rows).scores_
+    np.testing.assert_array_equal(scored.scores, theirs)
+
+
 def test_hics_agrees_with_the_estimator(rows):
     scored = list(REGISTRY["HiCS"](rows, [{"n_neighbors": 5}, {"n_neighbors": 20}]))
     for point, scores, _ in scored:
@@ -52,7 +68,11 @@ def test_hics_agrees_with_the_estimator(rows):
 @pytest.mark.parametrize("benchmark", ["Campos", "Synth-I"])
 def test_cached_grid_agrees_with_the_detector(rows, benchmark):
     point = SELECTED["AD-MERCS", benchmark]
-    others = [{**point, "rho": 0.7}, {**point, "gamma_delta": 0.2, "gamma_lambda": 0.9}]
+    others = [
+        {**point, "rho": 0.7},
+        {**point, "gamma_delta": 0.2, "gamma_lambda": 0.9},
+        {**point, "min_impurity_decrease": 0.5},
+    ]
     for scored in score_grid(rows, [point, *others]):
         model = ADMERCS.paper(benchmark, **scored.point).fit(rows)
         np.testing.assert_allclose(scored.scores, -model.score_samples(rows), atol=1e-9)

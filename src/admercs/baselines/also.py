@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from admercs.baselines.base import Baseline
 from admercs.baselines.forest import RegressionForest
 
-__all__ = ["ALSO"]
+__all__ = ["ALSO", "Deviations", "folds"]
 
 
 class ALSO(Baseline):
     """Attribute-wise learning for scoring outliers (Paulheim and Meusel 2015), with regression trees.
 
-    One tree per attribute predicts it from the others. A row's score is the root of the weighted mean
-    of its squared residuals, in standard deviations of the attribute. An attribute weighs
-    ``1 - min(1, r)``, with r the cross-validated root relative squared error of its tree: what
-    cannot be predicted does not count.
+    One tree per attribute predicts it from the others, for rows it has not seen (cross-validation). The
+    deviations give both: an attribute weighs ``1 - min(1, r)``, with r the root relative squared error,
+    so that what cannot be predicted does not count; and a row's score is the root of the weighted mean
+    of its squared deviations, these in standard deviations of the attribute.
 
     Parameters
     ----------
@@ -32,8 +33,11 @@ class ALSO(Baseline):
         Least share of the rows in a leaf.
     min_impurity_decrease : float, default=0.001
         Least sum of squares that a split removes, with the attribute scaled to [0, 1].
-    cv : int, default=3
-        Number of parts in the cross-validation of the weights.
+    cv : int, default=5
+        Number of parts in the cross-validation.
+    unit : {"deviation", "range"}, default="deviation"
+        What deviations are measured in: the standard deviation of the attribute, or its range, which
+        is to take them as they are on attributes scaled to [0, 1].
     contamination : "auto" or float, default="auto"
         Share of the training rows to call outliers; "auto" draws the line where a box plot of the
         training scores does: one and a half times the box below it.
@@ -45,7 +49,8 @@ class ALSO(Baseline):
     weights_ : ndarray of shape (n_columns,)
         Weight of each attribute.
     scores_ : ndarray of shape (n_rows,)
-        Scores of the training rows.
+        Scores of the training rows. A row that occurs in the training table gets this score whenever
+        it is scored; others are compared with the predictions of trees grown on the whole table.
     offset_ : float
         Rows that score lower are outliers.
     n_features_in_ : int
@@ -72,6 +77,7 @@ class ALSO(Baseline):
         "min_samples_leaf": [Interval(Real, 0, 0.5, closed="right")],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "cv": [Interval(Integral, 2, None, closed="left")],
+        "unit": [StrOptions({"deviation", "range"})],
         "random_state": ["random_state"],
     }
 
@@ -81,7 +87,8 @@ class ALSO(Baseline):
         min_samples_leaf: float = 0.02,
         min_impurity_decrease: float = 0.001,
         *,
-        cv: int = 3,
+        cv: int = 5,
+        unit: str = "deviation",
         contamination: str | float = "auto",
         random_state: Any = None,
     ) -> None:
@@ -89,6 +96,7 @@ class ALSO(Baseline):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.cv = cv
+        self.unit = unit
         self.contamination = contamination
         self.random_state = random_state
 
@@ -97,32 +105,57 @@ class ALSO(Baseline):
         return float(low - 1.5 * (high - low))
 
     def _fit(self, X: np.ndarray) -> np.ndarray:
-        spread = X.std(axis=0)
-        # Rounding makes the spread of a constant attribute tiny instead of nothing.
-        self._constant = np.ptp(X, axis=0) == 0
-        self._spread = np.where(self._constant, 1.0, spread)
-        self.weights_ = self._cross_validate(X)
+        predicted = np.empty_like(X)
+        for train, test in folds(X, self.cv, self.random_state):
+            predicted[test] = self._new_forest().fit(X[train]).predict(X[test])
+        self._deviations = Deviations.of(X, predicted, self.unit)
+        self.weights_ = self._deviations.weights
         self._forest = self._new_forest().fit(X)
-        return self._score(X)
+        return -self._deviations.score(X - predicted)
 
     def _new_forest(self) -> RegressionForest:
         return RegressionForest(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease)
 
-    def _cross_validate(self, X: np.ndarray) -> np.ndarray:
-        """Weigh each attribute by how well trees predict it in rows they have not seen."""
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        parts = KFold(min(self.cv, len(X)), shuffle=True, random_state=seed)
-        error, baseline = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for train, test in parts.split(X):
-            predicted = self._new_forest().fit(X[train]).predict(X[test])
-            error += ((X[test] - predicted) ** 2).sum(axis=0)
-            baseline += ((X[test] - X[train].mean(axis=0)) ** 2).sum(axis=0)
-        relative = np.sqrt(error / np.where(self._constant, 1.0, baseline))
-        return np.where(self._constant, 0.0, 1 - np.minimum(1, relative))
-
     def _score(self, X: np.ndarray) -> np.ndarray:
-        residuals = (X - self._forest.predict(X)) / self._spread
-        total = self.weights_.sum()
+        return -self._deviations.score(X - self._forest.predict(X))
+
+
+def folds(X: np.ndarray, cv: int, random_state: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Return the rows to learn from and the rows to predict, for each part of the cross-validation."""
+    parts = KFold(min(cv, len(X)), shuffle=True, random_state=random_state)
+    return parts.split(X)
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """How deviations from predictions become scores.
+
+    Attributes
+    ----------
+    size : ndarray of shape (n_columns,)
+        The unit of each attribute's deviations.
+    weights : ndarray of shape (n_columns,)
+        How well each attribute can be predicted, from 0 to 1.
+    """
+
+    size: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, predicted: np.ndarray, unit: str) -> Deviations:
+        """Learn from a table and what was predicted for it."""
+        span = np.ptp(X, axis=0)
+        # Rounding makes the spread of a constant attribute tiny instead of nothing.
+        constant = span == 0
+        spread = np.where(constant, 1.0, X.std(axis=0))
+        relative = np.sqrt(((X - predicted) ** 2).mean(axis=0)) / spread
+        weights = np.where(constant, 0.0, 1 - np.minimum(1, relative))
+        return cls(np.where(constant, 1.0, span) if unit == "range" else spread, weights)
+
+    def score(self, deviations: np.ndarray) -> np.ndarray:
+        """Score rows by their deviations; the higher, the more abnormal."""
+        total = self.weights.sum()
+        n_columns = len(self.weights)
         # Where nothing can be predicted, all attributes count alike.
-        weights = self.weights_ / total if total > 0 else np.full(X.shape[1], 1 / X.shape[1])
-        return -np.sqrt(residuals**2 @ weights)
+        weights = self.weights / total if total > 0 else np.full(n_columns, 1 / n_columns)
+        return np.asarray(np.sqrt((deviations / self.size) ** 2 @ weights))

@@ -17,8 +17,8 @@ __all__ = ["Baseline"]
 class Baseline(OutlierMixin, BaseEstimator):
     """An outlier detector that scores numeric rows; a subclass says how.
 
-    A subclass sets ``scores_`` (of the training rows, higher is more normal) in ``_fit`` and scores
-    new rows in ``_score``.
+    A subclass returns the scores of the training rows (higher is more normal) from ``_fit`` and scores
+    new rows in ``_score``. A row that occurs in the training table always gets its training score.
     """
 
     contamination: str | float
@@ -44,7 +44,8 @@ class Baseline(OutlierMixin, BaseEstimator):
         del y
         self._validate_params()
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.scores_ = self._fit(np.ascontiguousarray(rows))
+        self._rows = np.ascontiguousarray(rows)
+        self.scores_ = self._fit(self._rows)
         self.offset_ = self._offset()
         return self
 
@@ -66,7 +67,18 @@ class Baseline(OutlierMixin, BaseEstimator):
         scores : ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        return self._score(validate_data(self, X, dtype=np.float64, reset=False))
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        seen = self._seen(rows)
+        scores = self.scores_[seen]
+        if (seen < 0).any():
+            scores[seen < 0] = self._score(rows[seen < 0])
+        return scores
+
+    def _seen(self, X: np.ndarray) -> np.ndarray:
+        """Return the training row equal to each row, -1 where there is none."""
+        # Adding zero turns -0.0, which has other bytes, into 0.0.
+        places = {row.tobytes(): i for i, row in enumerate(self._rows + 0.0)}
+        return np.array([places.get(row.tobytes(), -1) for row in X + 0.0], dtype=np.int64)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score minus ``offset_``; negative for outliers."""
@@ -86,4 +98,4 @@ class Baseline(OutlierMixin, BaseEstimator):
 
     @abstractmethod
     def _score(self, X: np.ndarray) -> np.ndarray:
-        """Score validated rows."""
+        """Score validated rows that are not in the training table."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
 from admercs.trees.growth import TreeSettings, grow_forest
+from admercs.trees.prune import depths, prune, split_gains
 from admercs.trees.walk import find_leaves
 
 __all__ = ["RegressionForest", "encode"]
@@ -77,23 +80,40 @@ class RegressionForest:
         self.settings = TreeSettings(
             "paper", max_depth, float(min_samples_leaf), float(min_impurity_decrease)
         )
-        self.forest: Forest | None = None
-        self.means = np.empty(0)
 
     def fit(self, X: np.ndarray) -> RegressionForest:
         """Grow the trees."""
         codes, edges = zip(*(encode(values) for values in X.T), strict=True)
         n_codes = np.array([edge.size + 2 for edge in edges], dtype=np.int32)
         columns = [Column(f"x{i}", i, "numeric", "number") for i in range(X.shape[1])]
-        self.forest, leaves = grow_forest(
+        forest, leaves = grow_forest(
             np.array(codes), edges, n_codes, columns, lambda m: X[:, m], self.settings
         )
-        # A row's prediction is the mean of its leaf; rows of one leaf belong to one column.
-        size = len(self.forest.feature)
+        return self._learn(forest, leaves, X)
+
+    def _learn(self, forest: Forest, leaves: np.ndarray, X: np.ndarray) -> RegressionForest:
+        """Predict the mean of a leaf; rows of one leaf belong to one column."""
+        self.forest, self._leaves, self._rows = forest, leaves, X
+        size = len(forest.feature)
         total = np.bincount(leaves.ravel(), weights=X.T.ravel(), minlength=size)
         count = np.bincount(leaves.ravel(), minlength=size)
         self.means = total / np.maximum(count, 1)
         return self
+
+    @cached_property
+    def _splits(self) -> tuple[np.ndarray, np.ndarray]:
+        """What each split removes, and how deep it lies."""
+        gains = split_gains(self.forest, self._leaves, lambda m: self._rows[:, m])
+        return gains, depths(self.forest)
+
+    def stopped_earlier(self, max_depth: int, min_impurity_decrease: float) -> RegressionForest:
+        """Return the trees that stricter settings would have grown."""
+        gains, depth = self._splits
+        keep = (gains >= min_impurity_decrease) & (depth < max_depth)
+        forest, home = prune(self.forest, keep)
+        leaf = float(self.settings.min_samples_leaf)
+        smaller = RegressionForest(max_depth, leaf, min_impurity_decrease)
+        return smaller._learn(forest, home[self._leaves], self._rows)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict every value of every row from the row's other values."""

@@ -109,7 +109,6 @@ class HiCS(Baseline):
             random_state=seed,
         )
         self._k = min(self.n_neighbors, len(X) - 1)
-        self._rows = X
         self._neighbourhoods: list[Neighbourhood] = []
         total = np.zeros(len(X))
         for columns in self._columns():
@@ -122,24 +121,12 @@ class HiCS(Baseline):
         return [list(subspace.columns) for subspace in self.subspaces_] or [[0]]
 
     def _score(self, X: np.ndarray) -> np.ndarray:
-        scores = np.empty(len(X))
-        seen = self._seen(X)
-        scores[seen >= 0] = self.scores_[seen[seen >= 0]]
-        new = seen < 0
-        if new.any():
-            total = np.zeros(int(new.sum()))
-            for columns, known in zip(self._columns(), self._neighbourhoods, strict=True):
-                # A list of ranks keeps two dimensions where there is one neighbour only.
-                distance, index = cKDTree(self._rows[:, columns]).query(
-                    X[new][:, columns], k=list(range(1, self._k + 1))
-                )
-                factor, _ = local_outlier_factor(np.asarray(distance), np.asarray(index), known)
-                total += factor
-            scores[new] = -total / len(self._neighbourhoods)
-        return scores
-
-    def _seen(self, X: np.ndarray) -> np.ndarray:
-        """Return the training row equal to each row, -1 where there is none."""
-        # Adding zero turns -0.0, which has other bytes, into 0.0.
-        places = {row.tobytes(): i for i, row in enumerate(self._rows + 0.0)}
-        return np.array([places.get(row.tobytes(), -1) for row in X + 0.0], dtype=np.int64)
+        total = np.zeros(len(X))
+        for columns, known in zip(self._columns(), self._neighbourhoods, strict=True):
+            # A list of ranks keeps two dimensions where there is one neighbour only.
+            distance, index = cKDTree(self._rows[:, columns]).query(
+                X[:, columns], k=list(range(1, self._k + 1))
+            )
+            factor, _ = local_outlier_factor(np.asarray(distance), np.asarray(index), known)
+            total += factor
+        return -total / len(self._neighbourhoods)

@@ -28,8 +28,12 @@ from admercs.experiments.published import BENCHMARKS
 
 __all__ = ["BenchmarkSet", "list_sets", "load_set"]
 
-#: Larger sets are run in one version and not searched: one run takes as long as a whole grid else.
-MOST_CELLS = 200_000
+#: Larger sets are run in one version: ten of them would take as long as all other sets together.
+MOST_CELLS_REPEATED = 200_000
+#: Still larger ones take no part in the search for parameters.
+MOST_CELLS_SEARCHED = 1_000_000
+#: A quick run takes no larger ones at all.
+MOST_CELLS_QUICK = 100_000
 #: Every third of the thirty sets serves to choose parameters.
 _SYNTH_SAMPLE = 3
 
@@ -89,7 +93,7 @@ def list_sets(benchmark: str, *, quick: bool = False) -> list[BenchmarkSet]:
         return sets
     first: dict[str, BenchmarkSet] = {}
     for item in sets:
-        if item.cells <= MOST_CELLS // 2:
+        if item.cells <= MOST_CELLS_QUICK:
             first.setdefault(item.group, item)
     return list(first.values())
 
@@ -99,9 +103,9 @@ def _campos(benchmark: str) -> list[BenchmarkSet]:
     for name in CAMPOS if benchmark == "Campos" else CAMPOS_HD:
         rows, columns = CAMPOS[name]
         cells = rows * columns * (1 if benchmark == "Campos" else 5)
-        versions = 1 if name == "Wilt" or cells > MOST_CELLS else N_VERSIONS
+        versions = 1 if name == "Wilt" or cells > MOST_CELLS_REPEATED else N_VERSIONS
         sets += [
-            BenchmarkSet(benchmark, name, v, name, cells, v == 1 and cells <= MOST_CELLS)
+            BenchmarkSet(benchmark, name, v, name, cells, v == 1 and cells <= MOST_CELLS_SEARCHED)
             for v in range(1, versions + 1)
         ]
     return sets
