@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from admercs.datasets import DamagedFileError, DataNotFoundError
-from admercs.experiments.published import BENCHMARKS
+from admercs.experiments.published import ALGORITHMS, BENCHMARKS, DEFAULTS
 
 __all__ = ["add_arguments", "main", "reproduce", "run"]
 
@@ -25,6 +25,7 @@ def reproduce(
     quick: bool = False,
     defaults: bool = False,
     search: bool = True,
+    again: Sequence[str] = (),
     data: str | Path | None = None,
     jobs: int = 1,
 ) -> Path:
@@ -42,6 +43,8 @@ def reproduce(
         Also run ``ADMERCS()``, untuned, beside the tuned peers.
     search : bool, default=True
         Choose parameters by the paper's protocol. False takes the published ones.
+    again : sequence of str, default=()
+        Algorithms whose stored results are thrown away first, because their code has changed.
     data : path, optional
         Data folder; sets that are absent are named and left out.
     jobs : int, default=1
@@ -58,6 +61,8 @@ def reproduce(
 
     folder = Path(out)
     with Store(folder / "results.sqlite") as store:
+        for algorithm in again:
+            store.forget(algorithm)
         outcome = run_protocol(
             store,
             benchmarks,
@@ -91,6 +96,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="all sets, but with the published parameters instead of a grid search",
     )
+    parser.add_argument(
+        "--again",
+        action="append",
+        default=[],
+        choices=(*ALGORITHMS, DEFAULTS),
+        metavar="ALGORITHM",
+        help="throw the stored results of this algorithm away first; may be repeated "
+        f"({', '.join((*ALGORITHMS, DEFAULTS))})",
+    )
     parser.add_argument("--data", type=Path, help="folder with campos/, hics/ and tables")
     parser.add_argument(
         "--out", type=Path, default=Path("reproduction"), help="folder for results and page"
@@ -110,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
             quick=args.quick,
             defaults=args.defaults,
             search=not args.no_search,
+            again=args.again,
             data=args.data,
             jobs=args.jobs,
         )

@@ -72,7 +72,7 @@ def _cars(page: Document, folder: Path) -> None:
         above = normal.size - np.searchsorted(normal, evidence[cars.rows(kind)], side="right")
         rows.append([kind, str(above.size), f"{np.median(above):.0f}", f"{above.max():.0f}"])
     page.table(["kind", "cars", "median", "most"], rows)
-    path = folder / "figures" / "cars.svg"
+    path = folder / "figures" / "cars.png"
     draw_cars(cars, evidence, path)
     page.figure(path.relative_to(folder), "Evidence against each car (darker is more)")
     shown = [cars.rows(kind)[0] for kind in sorted(kinds)]

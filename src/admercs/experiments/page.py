@@ -10,11 +10,22 @@ import numpy as np
 
 from admercs.datasets import synth_c
 from admercs.experiments import figures
-from admercs.experiments.benchmarks import list_sets
+from admercs.experiments.benchmarks import (
+    MOST_CELLS_REPEATED,
+    MOST_CELLS_SEARCHED,
+    list_sets,
+)
 from admercs.experiments.document import Document
 from admercs.experiments.examples import add_examples
 from admercs.experiments.protocol import Outcome, chosen
-from admercs.experiments.published import CRITICAL_DISTANCE, GRIDS, SELECTED, TABLE
+from admercs.experiments.published import (
+    ALGORITHMS,
+    CRITICAL_DISTANCE,
+    DEFAULTS,
+    GRIDS,
+    SELECTED,
+    TABLE,
+)
 from admercs.experiments.ranking import Comparison, compare
 from admercs.experiments.store import Result, encode_point
 
@@ -49,18 +60,21 @@ def write_page(
     page = Document("The experiments of the AD-MERCS paper, repeated")
     _say_what_was_run(page, outcome)
     comparisons = _comparisons(outcome, results)
-    for metric, title in (("auc", "AUC"), ("ap", "Average precision")):
-        page.heading(f"{title}, ours and published")
+    for metric, title in (("auc", "AUC"), ("ap", "average precision")):
+        page.heading(f"{title[0].upper()}{title[1:]}, ours and published")
         _averages(page, comparisons, outcome.algorithms, metric)
-        page.heading(f"Mean ranks by {title}", 3)
-        _ranks(page, comparisons, outcome.algorithms, metric)
+        page.heading(f"Mean ranks by {title}, the paper's seven algorithms", 3)
+        _published_ranks(page, [c.among(ALGORITHMS) for c in comparisons], metric)
+        if DEFAULTS in outcome.algorithms:
+            page.heading(f"Mean ranks by {title}, with {DEFAULTS}", 3)
+            _all_ranks(page, comparisons, outcome.algorithms, metric)
     for comparison in comparisons:
         _benchmark(page, comparison, folder)
     _sensitivity(page, outcome, results, folder)
     _parameters(page, outcome)
     _run_times(page, comparisons, outcome.algorithms)
     page.heading("The thirty patterns of Synth-C")
-    path = figures.patterns_page(synth_c(), folder / "figures" / "patterns.svg")
+    path = figures.patterns_page(synth_c(), folder / "figures" / "patterns.png")
     page.figure(path.relative_to(folder), "Normal points grey, anomalies red")
     add_examples(page, folder, data)
     write_parquet(results, folder / "results.parquet")
@@ -86,8 +100,22 @@ def _say_what_was_run(page: Document, outcome: Outcome) -> None:
             "One parameter set per algorithm and benchmark. Versions of one set are averaged "
             "first, ranks are Friedman ranks, the critical distance is Nemenyi's at p = 0.05."
         )
+        _say_what_was_capped(page, outcome.benchmarks)
     if outcome.absent:
         page.text("Left out because their files are absent: " + ", ".join(outcome.absent) + ".")
+
+
+def _say_what_was_capped(page: Document, benchmarks: Sequence[str]) -> None:
+    """Name the sets that are too large to be run as often as the others."""
+    for benchmark in benchmarks:
+        sets = list_sets(benchmark)
+        once = [s.name for s in sets if s.cells > MOST_CELLS_REPEATED]
+        if once:
+            page.text(f"{benchmark}, in one version for their size: " + ", ".join(once) + ".")
+        unsearched = [s.name for s in sets if s.cells > MOST_CELLS_SEARCHED]
+        if unsearched:
+            names = ", ".join(unsearched)
+            page.text(f"{benchmark}, not part of the search for parameters: {names}.")
 
 
 def _averages(
@@ -119,26 +147,39 @@ def _average(comparison: Comparison, algorithm: str, metric: str) -> str:
     return f"**{text}**" if abs(ours - theirs) > _MARKED[metric] + 0.005 else text
 
 
-def _ranks(
-    page: Document, comparisons: Sequence[Comparison], algorithms: Sequence[str], metric: str
-) -> None:
+def _published_ranks(page: Document, comparisons: Sequence[Comparison], metric: str) -> None:
+    """Mean ranks as "ours (published)"."""
     rows = []
-    for algorithm in algorithms:
+    for algorithm in ALGORITHMS:
         row = [algorithm]
         for comparison in comparisons:
-            if algorithm not in comparison.algorithms:
-                row.append("-")
-                continue
-            rank = comparison.ranks(metric)[comparison.algorithms.index(algorithm)]
-            published = TABLE.get((algorithm, comparison.benchmark))
-            theirs = f" ({getattr(published, metric + '_rank'):.2f})" if published else ""
-            row.append(f"{rank:.2f}{theirs}")
+            theirs = getattr(TABLE[algorithm, comparison.benchmark], metric + "_rank")
+            row.append(f"{_rank(comparison, algorithm, metric)} ({theirs:.2f})")
         rows.append(row)
     distances = (
         f"{c.critical_distance:.2f} ({CRITICAL_DISTANCE[c.benchmark]:.2f})" for c in comparisons
     )
     rows.append(["critical distance", *distances])
     page.table(["", *(comparison.benchmark for comparison in comparisons)], rows)
+
+
+def _all_ranks(
+    page: Document, comparisons: Sequence[Comparison], algorithms: Sequence[str], metric: str
+) -> None:
+    """Mean ranks of all algorithms, and their mean over the benchmarks."""
+    rows = []
+    for algorithm in algorithms:
+        ranks = [_rank(comparison, algorithm, metric) for comparison in comparisons]
+        known = [float(rank) for rank in ranks if rank != "-"]
+        rows.append([algorithm, *ranks, f"{np.mean(known):.2f}" if known else "-"])
+    rows.append(["critical distance", *(f"{c.critical_distance:.2f}" for c in comparisons), "-"])
+    page.table(["", *(comparison.benchmark for comparison in comparisons), "mean"], rows)
+
+
+def _rank(comparison: Comparison, algorithm: str, metric: str) -> str:
+    if algorithm not in comparison.algorithms:
+        return "-"
+    return f"{comparison.ranks(metric)[comparison.algorithms.index(algorithm)]:.2f}"
 
 
 def _benchmark(page: Document, comparison: Comparison, folder: Path) -> None:

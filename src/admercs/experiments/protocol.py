@@ -11,14 +11,11 @@ import numpy as np
 
 from admercs.experiments.algorithms import Point
 from admercs.experiments.benchmarks import BenchmarkSet, available, list_sets
-from admercs.experiments.published import ALGORITHMS, GRIDS, SELECTED
+from admercs.experiments.published import ALGORITHMS, DEFAULTS, GRIDS, SELECTED
 from admercs.experiments.run import Say, plan, run_tasks
 from admercs.experiments.store import Result, Store, encode_point
 
-__all__ = ["DEFAULTS", "Outcome", "best_point", "chosen", "run_protocol"]
-
-#: Our detector as it comes, without any tuning.
-DEFAULTS = "ADMERCS()"
+__all__ = ["Outcome", "best_point", "chosen", "run_protocol"]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ __all__ = [
     "ALGORITHMS",
     "BENCHMARKS",
     "CRITICAL_DISTANCE",
+    "DEFAULTS",
     "GRIDS",
     "SELECTED",
     "TABLE",
@@ -19,6 +20,8 @@ Point = dict[str, Any]
 
 BENCHMARKS = ("Campos", "CamposHD", "HiCS", "Synth-C", "Synth-C&S", "Synth-I")
 ALGORITHMS = ("AD-MERCS", "ALSO", "HBOS", "HiCS", "iForest", "kNN", "LOF")
+#: Our detector as it comes, without any tuning; not in the paper.
+DEFAULTS = "ADMERCS()"
 
 
 class Published(NamedTuple):

@@ -144,6 +144,13 @@ class Comparison:
         """The Nemenyi critical distance at p = 0.05."""
         return critical_distance(len(self.algorithms), len(self.sets))
 
+    def among(self, algorithms: Sequence[str]) -> Comparison:
+        """Return the comparison of some of the algorithms only."""
+        kept = [i for i, name in enumerate(self.algorithms) if name in algorithms]
+        names = tuple(self.algorithms[i] for i in kept)
+        arrays = (self.auc[:, kept], self.ap[:, kept], self.seconds[:, kept])
+        return Comparison(self.benchmark, names, self.sets, *arrays)
+
     def ranks(self, metric: str) -> np.ndarray:
         """Return the mean ranks of the algorithms."""
         return mean_ranks(getattr(self, metric))

@@ -94,6 +94,11 @@ class Store:
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", list(results)
             )
 
+    def forget(self, algorithm: str) -> None:
+        """Remove all results of an algorithm."""
+        with self._connection:
+            self._connection.execute("DELETE FROM results WHERE algorithm = ?", (algorithm,))
+
     def all(self) -> list[Result]:
         """Return every result, in a fixed order."""
         rows = self._connection.execute(
