@@ -76,6 +76,18 @@ def test_parquet_on_disk(client: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(parts.scores_.compute().to_numpy(), whole.scores_)
 
 
+def test_partitions_stay_apart_where_few_columns_are_read(client: Any, tmp_path: Path) -> None:
+    table = make_table(1200, seed=4)[["a", "b", "kind", "flag"]]
+    table = table.assign(**{f"kind {k}": table["kind"].shift(k) for k in range(1, 6)})
+    for number in range(4):
+        part = table[number * 300 : number * 300 + 300]
+        part.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    files = dd.read_parquet(tmp_path)
+    # For the two numbers alone Dask would read several files as one partition.
+    parts = ADMERCS(n_iter=2).fit(files[files["flag"]])
+    assert differences(ADMERCS(n_iter=2).fit(table[table["flag"]]).model_, parts.model_) == []
+
+
 def read_part(path: str, log: str) -> pd.DataFrame:
     # Appending a few bytes is atomic: workers may write at the same time.
     handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)

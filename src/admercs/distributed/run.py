@@ -93,8 +93,8 @@ class Run:
         task = dask.delayed(function, pure=False)
         tasks = [
             task(part, *(column[p] for column in each), *args,
-                 dask_key_name=f"admercs-{function.__name__.strip('_')}-{token}-{p}")
-            for p, part in enumerate(table.to_delayed())
+                 dask_key_name=f"{_name(function)}-{token}-{p}")
+            for p, part in enumerate(_partitions(table))
         ]  # fmt: skip
         futures: list[Future] = self.client.compute(tasks)
         self._remember(futures)
@@ -103,7 +103,7 @@ class Run:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future:
         """Run a function on a worker; futures among the arguments arrive as their values."""
-        key = f"admercs-{function.__name__.strip('_')}-{uuid.uuid4().hex}"
+        key = f"{_name(function)}-{uuid.uuid4().hex}"
         future: Future = self.client.submit(function, *args, key=key)
         self._remember([future])
         return future
@@ -183,6 +183,21 @@ class Run:
             error is not None and not connected and isinstance(error, Exception)
         ):
             raise _lost(error) from error
+
+
+def _partitions(table: DataFrame) -> list[Any]:
+    """Return the partitions, to be read with no more columns than are asked for.
+
+    Dask's full optimisation joins partitions where few columns are read; each must stay as it is, since what is
+    known of its rows already belongs to it.
+    """
+    parts: list[Any] = table.simplify().to_delayed(optimize_graph=False)
+    return parts
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """Return what a task is called; Dask's dashboard shows words with hyphens between them."""
+    return f"admercs-{function.__name__.strip('_').replace('_', '-')}"
 
 
 def _itself(value: Any) -> Any:
