@@ -257,6 +257,30 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(run, people_cs
     assert f"cannot write /no/such/{name}: no such file or folder" in err
 
 
+def test_outputs_do_not_replace_each_other_or_what_is_read(run, done, people_csv, tmp_path):
+    table = tmp_path / "people.csv"
+    table.write_bytes(people_csv.read_bytes())
+    status, _, err = run("detect", table, "--out", "./people.csv")
+    assert (status, "is what is read" in err) == (2, True)
+    status, _, err = run("detect", table, "--report", "x", "--model", "./x")
+    assert (status, "--model ./x is written by --report already" in err) == (2, True)
+    model = done / "people.admercs"
+    status, _, err = run("score", model, table, "--report", model)
+    assert (status, "is what is read" in err) == (2, True)
+    assert table.read_bytes() == people_csv.read_bytes()
+
+
+def test_standard_output_that_is_full():
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "admercs", "completion", "bash"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("admercs: cannot write standard output: no space left")
+    assert "Traceback" not in ran.stderr
+
+
 def test_a_failed_run_leaves_no_file(run, tmp_path):
     (tmp_path / "bad.csv").write_text("x\n1\n1\n")
     arguments = ["--out", "s.csv", "--report", "r.html", "--model", "m.admercs"]

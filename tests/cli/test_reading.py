@@ -1,6 +1,7 @@
 """Every kind of source gives the same table, and bad ones give messages that help."""
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -114,6 +115,75 @@ def test_databases(tmp_path):
     assert table.column("s").to_pylist() == ["a", None]
     with pytest.raises(UserError, match="has no table 'nope'; it has other, t"):
         read(tmp_path / "s.sqlite", Reading(table="nope"))
+
+
+def test_dates_and_odd_values_in_sqlite(tmp_path):
+    with sqlite3.connect(tmp_path / "s.sqlite") as database:
+        database.execute(
+            "create table t (day text, moment datetime, almost date, mixed, large real)"
+        )
+        database.executemany(
+            "insert into t values (?, ?, ?, ?, ?)",
+            [
+                ("2024-02-29", "2024-02-29 10:00:00", "2024-02-29", 1, 0.5),
+                (None, "2024-03-01T11:30:00+01:00", "2024-02-31", "x", 2**60),
+            ],
+        )
+    database.close()
+    table = read(tmp_path / "s.sqlite")
+    assert [str(kind) for kind in table.schema.types] == [
+        "date32[day]", "timestamp[us]", "string", "string", "double",
+    ]  # fmt: skip
+    assert table.column("mixed").to_pylist() == ["1", "x"]
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
+@pytest.mark.parametrize("fault", ["cut", "scrambled"])
+def test_damaged_compressed_files(tmp_path, ending, fault):
+    raw = b"a,b\n" + b"".join(b"%d,%d\n" % (k, k * 7919 % 9973) for k in range(20_000))
+    pack = {
+        "gz": gzip.compress,
+        "bz2": bz2.compress,
+        "xz": lzma.compress,
+        "zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
+    }
+    packed = pack[ending](raw)
+    half = len(packed) // 2
+    scrambled = packed[:half] + b"x" * 64 + packed[half + 64 :]
+    path = tmp_path / f"t.csv.{ending}"
+    path.write_bytes(packed[:half] if fault == "cut" else scrambled)
+    with pytest.raises(UserError, match=f"t.csv.{ending} is damaged or was cut short"):
+        read(path)
+
+
+def test_faults_behind_the_part_that_is_looked_at_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("admercs.cli.sources._WHOLE_FILE_BYTES", 0)
+    monkeypatch.setattr("admercs.cli.sources._SAMPLE_LINES", 100)
+    lines = b"a,b\n" + b"1,2\n" * 300_000
+    path = tmp_path / "late.csv"
+    path.write_bytes(lines + b"1,2,3\n")
+    with pytest.raises(UserError, match=r"late.csv, line 300002: 3 fields where the header has 2"):
+        read(path)
+    path.write_bytes(lines + b"x,2\n")
+    with pytest.raises(UserError, match=r"cannot read late.csv: .*[Ll]ine"):
+        read(path)
+
+
+def test_a_temporary_folder_that_is_full(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    path = write(tmp_path / "l.csv", "a\n1\n", "latin-1")
+    with pytest.raises(UserError, match=r"cannot write to the temporary .*no space.*TMPDIR"):
+        read(path, Reading(encoding="latin-1"))
+
+
+def test_counts_rows_where_that_is_cheap(people_csv):
+    for source, n_rows in ((people_csv, 300), (f"select * from '{people_csv}'", 0)):
+        with open_table(str(source), Reading(), Roles()) as table:
+            assert table.count() == n_rows
+            assert table.read(10**6)[1] == 300
 
 
 def test_query(tmp_path, people, people_csv):

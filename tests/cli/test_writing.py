@@ -110,6 +110,18 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "real.csv").read_text() == "new"
 
 
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(str(path)) as temporary:
+        temporary.write_text("new")
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    assert left(tmp_path) == ["pipe"]
+    assert path.is_fifo()
+
+
 def test_standard_output(capfdbinary):
     with open_sink("-") as sink:
         sink.write(TABLE)

@@ -30,21 +30,19 @@ def explained(
         Whether the source is a query: then all of the message helps, it shows the place.
     """
     import duckdb
+    import pyarrow as pa
 
     try:
         yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except RuntimeError as error:
-        # What Ctrl-C becomes while rows are fetched; DuckDB's other errors are no RuntimeErrors.
+    except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
+        # While rows are fetched, DuckDB's errors come by way of Arrow, as errors of many kinds.
         if "interrupted" in str(error).lower():
             raise KeyboardInterrupt from None
-        raise
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        # The query itself is wrong: no need to look into the files.
-        raise UserError(_message(name, str(error), is_query)) from error
-    except duckdb.Error as error:
-        for path, delimiter in delimiters.items():
+        if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error):
+            raise
+        in_sql = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+        # If the query itself is wrong, there is no need to look into the files.
+        for path, delimiter in () if isinstance(error, in_sql) else delimiters.items():
             found = diagnose(path, delimiter, encoding)
             if found is not None:
                 raise found from error

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import lzma
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -39,22 +40,51 @@ def open_text(path: Path, encoding: str = "utf-8") -> IO[str]:
     """Open a text file, compressed or not, by what its first bytes say."""
     with path.open("rb") as stream:
         magic = stream.read(6)
-    opened: Any
-    if magic.startswith(b"\x1f\x8b"):
-        opened = gzip.GzipFile(path)
-    elif magic.startswith(b"BZh"):
-        opened = bz2.BZ2File(path)
-    elif magic.startswith(b"\xfd7zXZ"):
-        opened = lzma.LZMAFile(path)  # noqa: SIM115 (closed with the text stream around it)
-    elif magic.startswith(b"\x28\xb5\x2f\xfd"):
-        import pyarrow as pa
-
-        opened = pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
-    else:
-        opened = path.open("rb")
+    unpacked = _unpacked(path, magic)
+    opened: Any = (
+        path.open("rb") if unpacked is None else io.BufferedReader(_Packed(path, unpacked), 1 << 20)
+    )
     # A byte order mark is no part of the first column's name.
     encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
     return io.TextIOWrapper(opened, encoding=encoding, newline="")
+
+
+def _unpacked(path: Path, magic: bytes) -> Any:
+    """Open a compressed file; return None for one that is not."""
+    if magic.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(path)
+    if magic.startswith(b"BZh"):
+        return bz2.BZ2File(path)
+    if magic.startswith(b"\xfd7zXZ"):
+        return lzma.LZMAFile(path)
+    if magic.startswith(b"\x28\xb5\x2f\xfd"):
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
+    return None
+
+
+class _Packed(io.RawIOBase):
+    """A compressed file that says so when it is damaged."""
+
+    def __init__(self, path: Path, stream: Any) -> None:
+        self._path = path
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            content = self._stream.read(len(buffer))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            raise UserError(f"{self._path} is damaged or was cut short: {error}.") from error
+        buffer[: len(content)] = content
+        return len(content)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def delimiter_of(header: str) -> str:
@@ -109,7 +139,7 @@ def diagnose(path: Path, delimiter: str, encoding: str = "utf-8") -> UserError |
         line = _line_of_bad_byte(path, encoding)
         byte = error.object[error.start]
         if _looks_binary(path):
-            return UserError(f"{path} is not a text file, though its name says so.")
+            return _binary(path)
         return UserError(
             f"{path}, line {line}: byte 0x{byte:02x} is not {encoding}. "
             "Say how the file is encoded, for example --encoding latin-1."
@@ -120,7 +150,7 @@ def diagnose(path: Path, delimiter: str, encoding: str = "utf-8") -> UserError |
 
 def _ragged(path: Path, delimiter: str, encoding: str) -> UserError | None:
     if _looks_binary(path):
-        return UserError(f"{path} is not a text file, though its name says so.")
+        return _binary(path)
     csv.field_size_limit(1 << 25)
     with open_text(path, encoding) as stream:
         reader = csv.reader(stream, delimiter=delimiter, strict=True)
@@ -136,6 +166,11 @@ def _ragged(path: Path, delimiter: str, encoding: str) -> UserError | None:
                 )
             start = reader.line_num + 1
     return None
+
+
+def _binary(path: Path) -> UserError:
+    though = ", though its name says so" if path.suffix.lower() in (".csv", ".tsv", ".txt") else ""
+    return UserError(f"{path} is not a text file{though}.")
 
 
 def _looks_binary(path: Path) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-from admercs.cli.errors import UserError
+from admercs.cli.errors import DISK_FULL, UserError, os_error
 from admercs.cli.options import make_parser
 
 __all__ = ["main"]
@@ -64,10 +64,13 @@ def _guarded(options: argparse.Namespace) -> int:
     except _Terminated:
         return TERMINATED
     except BrokenPipeError:
-        # The reader has seen enough (| head). Python would complain once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has seen enough (| head).
+        _drop_output()
         return 0
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            _drop_output()
+            return _failed(options, str(os_error(error, "standard output", "write")), 1)
         return _failed(
             options,
             f"something went wrong that should not have: {type(error).__name__}: {error}. "
@@ -75,6 +78,11 @@ def _guarded(options: argparse.Namespace) -> int:
             1,
         )
     return 0
+
+
+def _drop_output() -> None:
+    """Forget what is still to be printed: Python would try once more when it ends, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(options: argparse.Namespace, message: str, status: int) -> int:

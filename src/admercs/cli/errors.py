@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 
-__all__ = ["UsageError", "UserError", "os_error"]
+__all__ = ["DISK_FULL", "UsageError", "UserError", "os_error"]
+
+DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class UserError(Exception):

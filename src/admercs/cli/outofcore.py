@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from admercs.cli.errors import UserError
 from admercs.cli.scoring import blamed, without
+from admercs.cli.sinks import scratch_folder
 from admercs.cli.tables import Table
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def fit_out_of_core(
         from admercs.distributed import ClusterError, PartitionError, local_cluster
     except ImportError:
         raise UserError("--dask needs Dask: pip install 'admercs[dask]'.") from None
-    with tempfile.TemporaryDirectory(prefix="admercs-") as folder:
-        n_rows = spool(table, Path(folder), told)
+    with scratch_folder() as folder:
+        n_rows = spool(table, folder, told)
         try:
             with local_cluster(memory, jobs), blamed(table.name):
                 # Columns stay in Arrow's types, which are those that scoring reads.

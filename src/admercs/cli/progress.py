@@ -20,6 +20,11 @@ class Progress:
     quiet : bool, default=False
         Show nothing.
 
+    Attributes
+    ----------
+    shown : bool
+        Whether anybody sees it.
+
     Examples
     --------
     >>> with Progress(quiet=True) as progress:
@@ -27,13 +32,13 @@ class Progress:
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        self._shown = not quiet and sys.stderr.isatty()
+        self.shown = not quiet and sys.stderr.isatty()
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
         self._current = ""
 
     def __enter__(self) -> Self:
-        if self._shown:
+        if self.shown:
             self._bars = _bars()
             if self._bars is not None:
                 self._bars.start()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -11,12 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from admercs.cli.errors import UsageError, os_error
+from admercs.cli.errors import DISK_FULL, UsageError, UserError, os_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_ending", "open_sink", "whole_file", "writing"]
+__all__ = ["check_ending", "open_sink", "scratch_folder", "whole_file", "writing"]
 
 ENDINGS = (".csv", ".parquet", ".jsonl", ".ndjson")
 
@@ -34,6 +36,10 @@ def whole_file(path: str) -> Iterator[Path]:
     The temporary file lies in the same folder and is made at once: a place that cannot be written
     to is found out before the work, not after it.
     """
+    if _is_device(path):
+        with _handed_over(path) as temporary:
+            yield temporary
+        return
     target = Path(os.path.realpath(path))
     try:
         if target.is_dir():
@@ -54,6 +60,40 @@ def whole_file(path: str) -> Iterator[Path]:
             temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _is_device(path: str) -> bool:
+    """Tell a device or a pipe, which cannot be replaced by a file, from a place for one."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def _handed_over(path: str) -> Iterator[Path]:
+    """Give a temporary file; what it holds goes to a device or a pipe when all went well."""
+    with scratch_folder() as folder:
+        temporary = folder / "file"
+        temporary.touch()
+        yield temporary
+        with writing(path), temporary.open("rb") as content, open(path, "wb") as device:
+            shutil.copyfileobj(content, device)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give a temporary folder, and say so when there is no room in it."""
+    with tempfile.TemporaryDirectory(prefix="admercs-") as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            place = f"to the temporary folder {tempfile.gettempdir()}"
+            told = os_error(error, place, "write")
+            raise UserError(f"{told} TMPDIR=/another/folder says where.") from error
 
 
 @contextmanager

@@ -91,8 +91,8 @@ class SqliteFile:
             return pa.bool_() if flags else pa.int64()
         if kinds and kinds <= {"integer", "real"}:
             return pa.float64()
-        dates = kinds == {"text"} and declared.startswith(("date", "timestamp"))
-        if dates and none("{0} is not null and not admercs_moment({0})"):
+        # SQLite has no type for dates: they are text, whatever the column is declared as.
+        if kinds == {"text"} and none("{0} is not null and not admercs_moment({0})"):
             days = none("{0} is not null and length({0}) != 10")
             return pa.date32() if days else pa.timestamp("us")
         return pa.binary() if "blob" in kinds else pa.string()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from admercs.cli.complaints import explained
 from admercs.cli.errors import UserError
+from admercs.cli.sinks import scratch_folder
 from admercs.cli.sources import Reading, Recognised, recognise
 
 if TYPE_CHECKING:
@@ -83,6 +82,14 @@ class Table:
     def stretch(self) -> int:
         """Rows that are in memory at a time."""
         return int(min(_MOST, max(_FEWEST, _CELLS // max(1, len(self.columns)))))
+
+    def count(self) -> int:
+        """Return the number of rows where that is quickly known; else 0."""
+        if self._origin.is_query:
+            return 0
+        with self._explained():
+            found = self._connection.execute("select count(*) from admercs_source").fetchall()
+        return int(found[0][0])
 
     def batches(self) -> Iterator[pa.Table]:
         """Read all rows in order, a bounded number at a time."""
@@ -159,20 +166,20 @@ def open_table(source: str, reading: Reading, roles: Roles) -> Iterator[Table]:
         raise UserError(
             "reading tables needs DuckDB and pyarrow: pip install 'admercs[cli]'."
         ) from None
-    with tempfile.TemporaryDirectory(prefix="admercs-") as folder:
+    with scratch_folder() as folder:
         # Nothing is fetched from the network, and what does not fit into memory goes to the
         # temporary folder instead of the user's.
         settings: dict[str, Any] = {
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            "temp_directory": folder,
+            "temp_directory": str(folder),
         }
         connection = duckdb.connect(":memory:", config=settings)
         try:
             connection.execute("set enable_progress_bar = false")
             codes = [name for name, kind in roles.expected.items() if kind == "text"]
             reading = replace(reading, text=codes)
-            recognised = recognise(source, reading, connection, Path(folder))
+            recognised = recognise(source, reading, connection, folder)
             yield _table(connection, recognised, roles, reading.encoding)
         finally:
             connection.close()
@@ -264,9 +271,9 @@ def _check_cast(
     bad = connection.execute(
         f"select {quoted} from admercs_source "
         f"where {quoted} is not null and try_cast({quoted} as {target}) is null limit 1"
-    ).fetchone()
-    if bad is not None:
+    ).fetchall()
+    if bad:
         raise UserError(
-            f"{source}: column {name!r} holds {bad[0]!r}, which is no {what}. "
+            f"{source}: column {name!r} holds {bad[0][0]!r}, which is no {what}. "
             "If it stands for a missing value, say so with --missing."
         )

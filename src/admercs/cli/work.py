@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from admercs.cli.console import Style
 from admercs.cli.csvfile import MISSING
-from admercs.cli.errors import UserError
+from admercs.cli.errors import UsageError, UserError
 from admercs.cli.findings import Findings, write_report
 from admercs.cli.progress import Progress
 from admercs.cli.scoring import Wanted, score_table
@@ -103,10 +104,21 @@ class Outputs:
 
 
 @contextmanager
-def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
-    """Open all outputs; none of them takes its place unless the work succeeds."""
+def open_outputs(inputs: Sequence[str], out: str | None, **paths: str | None) -> Iterator[Outputs]:
+    """Open all outputs; none of them takes its place unless the work succeeds.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        What is read, and so must not be written.
+    out : str or None
+        Where the scores go.
+    **paths : str or None
+        Where other things go.
+    """
     if out is not None:
         check_ending(out)
+    _check_places({"out": out, **paths}, inputs)
     with ExitStack() as stack:
         files = {
             what: (path, stack.enter_context(whole_file(path)))
@@ -114,6 +126,18 @@ def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
             if path is not None
         }
         yield Outputs(stack.enter_context(open_sink(out)), files)
+
+
+def _check_places(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
+    """Refuse to write a file twice, or in the place of what is read."""
+    taken = {os.path.realpath(path): "is what is read" for path in inputs if os.path.isfile(path)}
+    for what, path in outputs.items():
+        if path is None or path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise UsageError(f"--{what} {path} {taken[place]}: choose another name.")
+        taken[place] = f"is written by --{what} already"
 
 
 def look(

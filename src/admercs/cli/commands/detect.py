@@ -29,7 +29,9 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("--contamination and --threshold exclude each other.")
     quiet = options.quiet or options.json
     with (
-        open_outputs(options.out, report=options.report, model=options.model) as outputs,
+        open_outputs(
+            [options.table], options.out, report=options.report, model=options.model
+        ) as outputs,
         open_table(options.table, reading_of(options), roles_of(options)) as table,
         Progress(quiet) as progress,
     ):
@@ -48,9 +50,10 @@ def learn(
     options: argparse.Namespace, table: Table, progress: Progress
 ) -> tuple[Any, Iterator[pa.Table], int]:
     """Fit the detector; also return the rows to be scored and their number."""
+    n_rows = table.count() if progress.shown else 0
 
     def told(rows: int) -> None:
-        progress("reading", rows, 0)
+        progress("reading", rows, n_rows)
 
     if options.dask:
         unfitted = detector(options, table, progress)

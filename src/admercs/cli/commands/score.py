@@ -26,13 +26,13 @@ def run(options: argparse.Namespace) -> None:
     started = time.monotonic()
     model = load_model(options.model)
     with (
-        open_outputs(options.out, report=options.report) as outputs,
+        open_outputs([options.model, options.table], options.out, report=options.report) as outputs,
         open_table(options.table, reading_of(options), roles_of(options, model)) as table,
         Progress(options.quiet or options.json) as progress,
     ):
         besides = match_columns(model, options.model, table)
         if besides:
             note(f"not in the model and left out: {', '.join(besides[:12])}", options.quiet)
-        batches = table.batches()
-        findings = look(options, model, table, batches, 0, outputs, progress, started)
+        n_rows = table.count() if progress.shown else 0
+        findings = look(options, model, table, table.batches(), n_rows, outputs, progress, started)
     show(options, findings)
