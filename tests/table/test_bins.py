@@ -48,6 +48,41 @@ def test_edges_follow_their_definition(values, max_bins):
     assert find_edges(values, max_bins).tolist() == slow_edges(values, max_bins)
 
 
+def long_column(rng: np.random.Generator, shape: str) -> np.ndarray:
+    """Return more values than are sorted to find a quantile."""
+    n = 20_000
+    z = rng.normal(size=n)
+    columns = {
+        "normal": z,
+        "skewed": np.exp(3 * z),
+        "all magnitudes": np.exp(200 * z),
+        "no spread": np.where(rng.random(n) < 0.97, 1.0, z),
+        "rounded": np.round(z, 2) + 0.0,
+        "far apart": z * np.where(rng.random(n) < 0.5, 1e-300, 1e300),
+        "denormal": rng.integers(0, 900, n) * 5e-324,
+        "missing": np.where(rng.random(n) < 0.5, np.nan, z),
+        "few distinct": rng.integers(0, 100, n) * 1.0,
+        "extremes": np.append(z, [1.7e308, -1.7e308]),
+    }
+    return columns[shape]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["normal", "skewed", "all magnitudes", "no spread", "rounded", "far apart", "denormal",
+     "missing", "few distinct", "extremes"],
+)  # fmt: skip
+@pytest.mark.parametrize("max_bins", [2, 254])
+def test_edges_and_codes_of_long_columns(rng, shape, max_bins):
+    values = long_column(rng, shape)
+    edges = find_edges(values, max_bins)
+    assert edges.tolist() == slow_edges(values, max_bins)
+    beside = [np.nextafter(edges, way) for way in (-np.inf, np.inf)]
+    values = np.concatenate([values, edges, *beside])
+    expected = np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values))
+    np.testing.assert_array_equal(encode(values, edges), expected)
+
+
 @settings(max_examples=80, deadline=None)
 @given(columns, some_bins)
 def test_codes_and_edges_agree(values, max_bins):

@@ -22,6 +22,12 @@ MAX_EXACT = 65_534
 
 Bins = int | Literal["exact"]
 
+# From so many values on, edges are selected rather than sorted out of all values.
+_SELECT_FROM = 1 << 14
+_SAMPLE = 4096
+# Few values share a cell with a quantile, and a cell's number fits into two bytes.
+_CELLS = 1 << 14
+
 
 class Binning(NamedTuple):
     """Where the bins of each used column end.
@@ -104,11 +110,16 @@ def find_edges(
     >>> find_edges(np.arange(100.0), max_bins=4)
     array([24.5, 49.5, 74.5])
     """
-    ordered = np.sort(values)
-    ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(values))]
+    missing = np.isnan(values)
+    present = values[~missing] if missing.any() else values
+    limit = MAX_EXACT if max_bins == "exact" else max_bins
+    if len(present) >= max(_SELECT_FROM, _SAMPLE) and max_bins != "exact":
+        sample = np.sort(present[:: len(present) // _SAMPLE])
+        if np.count_nonzero(sample[1:] != sample[:-1]) >= limit:  # then so has the column
+            return _select_edges(present, sample, limit)
+    ordered = np.sort(present)
     differs = ordered[1:] != ordered[:-1]
     n_distinct = min(1, len(ordered)) + int(np.count_nonzero(differs))
-    limit = MAX_EXACT if max_bins == "exact" else max_bins
     if n_distinct <= limit:
         ends = np.flatnonzero(differs)
         return edges_between(ordered[ends], ordered[ends + 1])
@@ -117,10 +128,76 @@ def find_edges(
             f"Column {name!r} has {n_distinct:,} distinct values, and exact bins go up to "
             f"{MAX_EXACT:,}: use a number of bins, such as max_bins={MAX_BINS}."
         )
-    low = ordered[edge_ranks(len(ordered), limit)]
+    return _edges_after(ordered, edge_ranks(len(ordered), limit))
+
+
+def _select_edges(
+    present: NDArray[np.float64], sample: NDArray[np.float64], n_bins: int
+) -> NDArray[np.float64]:
+    """Find exact quantiles among the few values that share a cell of a fine grid with one of them.
+
+    The sample, in order, only says where to lay the grid.
+    """
+    cells = _Grid.on(sample, _CELLS).cells(present)
+    counts = np.bincount(cells, minlength=_CELLS)
+    ranks = edge_ranks(len(present), n_bins)
+    home = np.searchsorted(np.cumsum(counts), ranks, side="right")
+    # The next larger value lies in the same cell or in the next one that has any.
+    filled = np.flatnonzero(counts)
+    following = np.minimum(np.searchsorted(filled, home) + 1, len(filled) - 1)
+    wanted = np.zeros(_CELLS, np.bool_)
+    wanted[home] = wanted[filled[following]] = True
+    left_out = np.cumsum(np.where(wanted, 0, counts))
+    return _edges_after(np.sort(present[wanted[cells]]), ranks - left_out[home])
+
+
+def _edges_after(ordered: NDArray[np.float64], ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the edges between the values at some ranks and the next larger values."""
+    low = ordered[ranks]
     following = np.searchsorted(ordered, low, side="right")
     inside = following < len(ordered)  # nothing is larger than the largest value
     return edges_at(low[inside], ordered[following[inside]])
+
+
+class _Grid(NamedTuple):
+    """Cells that are narrow in the middle of a column and ever wider towards its ends.
+
+    A value at distance d from the middle lies at d / (spread + d), mirrored below the middle: tails of any
+    length fit between -1 and 1.
+    Every step of the computation is monotone, rounding included: the cell never decreases with the value.
+    """
+
+    middle: float
+    spread: float
+    n_cells: int
+
+    @classmethod
+    def on(cls, ordered: NDArray[np.float64], n_cells: int) -> _Grid:
+        """Lay cells by some values in their order."""
+        if not len(ordered):
+            return cls(0.0, 0.0, n_cells)
+        low, middle, high = ordered[[len(ordered) // 4, len(ordered) // 2, 3 * len(ordered) // 4]]
+        return cls(float(middle), float(0.5 * high - 0.5 * low), n_cells)
+
+    def cells(self, values: NDArray[np.float64]) -> NDArray[np.uint16]:
+        """Return the cell of each value that is not missing."""
+        out = np.empty(len(values), np.uint16)
+        half = self.n_cells / 2
+        for start in range(0, len(values), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            with np.errstate(all="ignore"):
+                away = values[part] - self.middle
+                place = self.spread / (np.abs(away) + self.spread)
+            place -= 1.0
+            place *= -half
+            np.copysign(place, away, out=place)
+            place += half
+            # Without any spread a value in the middle has no place (0 / 0); fmin passes it over.
+            out[part] = np.fmin(place, self.n_cells - 1, out=place)
+        return out
+
+
+_CHUNK = 1 << 15  # values that stay in the cache from one step to the next
 
 
 def edges_at(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,21 +214,24 @@ def edges_at(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.
 
 
 @kernel
-def _encode(values: NDArray[np.float64], padded: NDArray[np.float64], codes: NDArray[Any]) -> None:
-    # All searches take the same steps, so a chunk of values takes each step together: no branch can
-    # be guessed wrong and the inner loop becomes vector instructions (three times as fast as one
-    # value after the other). The edges are padded with infinities to one less than a power of two.
-    below = np.empty(256, np.int64)
-    for start in range(0, len(values), 256):
-        length = min(256, len(values) - start)
-        below[:] = 0
-        step = (len(padded) + 1) // 2
+def _encode(values, middle, spread, below_cell, padded, first_step, codes):  # type: ignore[no-untyped-def]
+    # A grid (see `_Grid.cells`) tells most edges below a value and a search the rest. All searches take the same
+    # steps, so no branch can be guessed wrong. The edges are padded with infinities for the longest search.
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    last, one = np.float64(len(below_cell) - 1), np.uint64(1)
+    half = np.float64(len(below_cell)) / 2.0
+    for i in range(np.uint64(len(values))):
+        value = values[i]
+        away = value - middle
+        place = half * (1.0 - spread / (abs(away) + spread))
+        place = half + (place if away >= 0.0 else -place)
+        place = place if place < last else last  # NaN, too
+        below = np.uint64(below_cell[np.uint64(place)])
+        step = np.uint64(first_step)
         while step > 0:
-            for j in range(length):
-                below[j] += step * (padded[below[j] + step - 1] < values[start + j])
-            step >>= 1
-        for j in range(length):
-            codes[start + j] = (below[j] + 1) * (not np.isnan(values[start + j]))
+            below += step * np.uint64(padded[below + step - one] < value)
+            step >>= one
+        codes[i] = (below + one) * np.uint64(not np.isnan(value))
 
 
 def encode(
@@ -177,9 +257,15 @@ def encode(
     """
     if out is None:
         out = np.empty(len(values), np.uint8 if len(edges) < MAX_BINS else np.uint16)
-    padded = np.full(2 ** len(edges).bit_length() - 1, np.inf)
-    padded[: len(edges)] = edges
-    _encode(np.ascontiguousarray(values, dtype=np.float64), padded, out)
+    grid = _Grid.on(edges, _CELLS if len(values) > _CELLS else 64)
+    in_cell = np.bincount(grid.cells(edges), minlength=grid.n_cells)
+    below_cell = (np.cumsum(in_cell) - in_cell).astype(np.uint16)
+    longest = 2 ** int(in_cell.max()).bit_length() // 2
+    padded = np.append(edges, np.full(2 * longest, np.inf))
+    _encode(
+        np.ascontiguousarray(values, dtype=np.float64), grid.middle, grid.spread, below_cell, padded,
+        longest, out,
+    )  # fmt: skip
     return out
 
 
