@@ -45,4 +45,4 @@ def grow(
     forest, leaves = grow_forest(
         table, edges, np.array(n_codes, np.int32), columns, lambda m: X[:, m], settings, n_jobs
     )
-    return Grown(forest, leaves, table)
+    return Grown(forest, leaves.of(slice(None)), table)

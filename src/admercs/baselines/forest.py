@@ -89,7 +89,7 @@ class RegressionForest:
         forest, leaves = grow_forest(
             np.array(codes), edges, n_codes, columns, lambda m: X[:, m], self.settings
         )
-        return self._learn(forest, leaves, X)
+        return self._learn(forest, leaves.of(slice(None)), X)
 
     def _learn(self, forest: Forest, leaves: np.ndarray, X: np.ndarray) -> RegressionForest:
         """Predict the mean of a leaf; rows of one leaf belong to one column."""

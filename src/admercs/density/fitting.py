@@ -33,7 +33,7 @@ from admercs.density.plans import TargetPlan, plan_target, restrict
 from admercs.density.spread import Spread, measure, regrid
 from admercs.density.tables import tabulate
 from admercs.table.columns import Column
-from admercs.trees.forest import Forest
+from admercs.trees.forest import Forest, Leaves
 
 _OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that far
 
@@ -171,7 +171,7 @@ def place_mirrors(grids: Grids, limits: tuple[float, float]) -> tuple[float, flo
 def fit_distributions(
     forest: Forest,
     codes: NDArray[np.unsignedinteger],
-    leaves: NDArray[np.int32],
+    leaves: Leaves | NDArray[np.int32],
     column: Callable[[int], Floats],
     edges: Sequence[Floats],
     columns: Sequence[Column],
@@ -189,7 +189,7 @@ def fit_distributions(
 def fit_likelihoods(
     forest: Forest,
     codes: NDArray[np.unsignedinteger],
-    leaves: NDArray[np.int32],
+    leaves: Leaves | NDArray[np.int32],
     column: Callable[[int], Floats],
     edges: Sequence[Floats],
     columns: Sequence[Column],
@@ -207,7 +207,7 @@ def fit_likelihoods(
     forest : Forest
     codes : array of M x N
         Codes of all used columns.
-    leaves : array of M x N
+    leaves : Leaves, or array of M x N
         The leaf (node number in the forest) of each row in each tree.
     column : callable
         ``column(m)`` returns the working values of column m; called from several threads.

@@ -20,7 +20,7 @@ from admercs.evidence.feedback import iterate
 from admercs.table.bins import bin_table
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
-from admercs.trees.forest import Forest
+from admercs.trees.forest import Forest, Leaves
 from admercs.trees.growth import TreeSettings, grow_forest
 
 # Levels at which the training evidence is remembered: fine where percentiles matter.
@@ -110,7 +110,7 @@ def first_model(
 def _let_contexts_speak(
     model: Model,
     table: Prepared,
-    leaves: NDArray[np.int32],
+    leaves: Leaves,
     settings: FitSettings,
     tell: Callable[[str], Callable[[int, int], None]],
 ) -> Fitted:
@@ -119,7 +119,7 @@ def _let_contexts_speak(
     judge = Judge(model)
 
     def work(start: int, stop: int) -> None:
-        found = np.ascontiguousarray(leaves[:, start:stop])
+        found = leaves.of(slice(start, stop))
         base[start:stop] = judge.cells(table.block(start, stop), found).sum(axis=1)
 
     run_blocks(work, table.n_rows, settings.n_jobs, tell("judging"))
@@ -151,7 +151,7 @@ def complete_model(
 
 
 def _final_evidence(
-    model: Model, table: Prepared, leaves: NDArray[np.int32], base: NDArray[np.float64]
+    model: Model, table: Prepared, leaves: Leaves, base: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Judge the rows of anomalous contexts again, so that all scores are those of the finished model.
 
@@ -168,11 +168,11 @@ def _final_evidence(
     judge = Judge(model)
     rows = np.flatnonzero(touched)
     block = np.stack([table.column(m)[rows] for m in range(model.forest.n_trees)])
-    evidence[rows] = judge.cells(block, leaves[:, rows]).sum(axis=1)
+    evidence[rows] = judge.cells(block, leaves.of(rows)).sum(axis=1)
     return evidence
 
 
-def _members(model: Model, leaves: NDArray[np.int32]) -> dict[int, NDArray[np.int64]]:
+def _members(model: Model, leaves: Leaves) -> dict[int, NDArray[np.int64]]:
     """Return the training rows of the anomalous contexts."""
     return {
         int(node): np.flatnonzero(leaves[model.forest.tree_of(node)] == node)[:MAX_MEMBERS]

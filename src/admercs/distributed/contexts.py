@@ -239,7 +239,8 @@ def acquitted_sums(
     for piece, rows in along(pieces):
         leaves = walk.leaves(piece.codes)
         free = np.flatnonzero(~chosen[leaves].any(axis=0))
-        add_terms(leaves, free, state.terms[rows][free], sums)
+        for tree in leaves:
+            add_terms(tree, free, state.terms[rows][free], sums)
     return sums
 
 

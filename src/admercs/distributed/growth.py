@@ -15,7 +15,7 @@ from admercs.distributed.run import Run
 from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
-from admercs.trees.grow import GrowthRules, NodeArrays
+from admercs.trees.grow import GrowthRules, NodeArrays, widths
 from admercs.trees.growth import TreeSettings, growth_rules, join_trees
 from admercs.trees.histograms import code_offsets
 from admercs.trees.levels import (
@@ -28,7 +28,6 @@ from admercs.trees.levels import (
     in_preorder,
     merge_counts,
     no_counts,
-    widths,
 )
 
 BATCH_BYTES = 32 << 20
@@ -42,7 +41,7 @@ class Target(NamedTuple):
 
     number: int
     rules: GrowthRules
-    class_of_code: NDArray[np.int32] | None
+    class_of_code: NDArray[np.unsignedinteger] | None
 
 
 def make_targets(
@@ -142,7 +141,7 @@ def count_trees(
     return found
 
 
-def target_values(piece: Piece, target: Target) -> NDArray[np.int32]:
+def target_values(piece: Piece, target: Target) -> NDArray[np.integer]:
     """Return a piece's target as its tree predicts it."""
     if target.class_of_code is None:
         return piece.moments[target.number]

@@ -7,7 +7,7 @@ rows of the few suspicious leaves are looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.evidence.noisy_or import Weighing, add_blame, log_complement
-from admercs.trees.forest import Forest
+from admercs.trees.forest import Forest, Leaves
 
 # Below this log λ the factor 1 − λ is 1 in double precision: the context changes no score.
 NEGLIGIBLE = -37.0
@@ -38,10 +38,9 @@ class Feedback(NamedTuple):
 
 @kernel
 def add_terms(leaves, rows, terms, sums):  # type: ignore[no-untyped-def]
-    """Add each row's term to the sums of all the leaves it is in."""
-    for m in range(leaves.shape[0]):
-        for k in range(len(rows)):
-            sums[leaves[m, rows[k]]] += terms[k]
+    """Add the terms of some rows to the sums of their leaves in one tree."""
+    for k in range(len(rows)):
+        sums[leaves[rows[k]]] += terms[k]
 
 
 class Yardstick(NamedTuple):
@@ -99,7 +98,7 @@ class Rows(Protocol):
 
 
 def change_terms(
-    leaves: NDArray[np.int32],
+    leaves: Iterable[NDArray[np.int32]],
     evidence: NDArray[np.float64],
     terms: NDArray[np.int64],
     sums: NDArray[np.int64],
@@ -109,7 +108,9 @@ def change_terms(
     """Return the terms of a piece of the table; `sums` receives what changed since the last ones."""
     new_terms = innocence_terms(evidence, gamma_lambda, yardstick)
     changed = np.flatnonzero(new_terms != terms)
-    add_terms(leaves, changed, (new_terms - terms)[changed], sums)
+    change = (new_terms - terms)[changed]
+    for tree in leaves:
+        add_terms(tree, changed, change, sums)
     return new_terms
 
 
@@ -134,7 +135,7 @@ class RowsInMemory:
     def __init__(
         self,
         base: NDArray[np.float64],
-        leaves: NDArray[np.int32],
+        leaves: Leaves | NDArray[np.int32],
         forest: Forest,
         leaf_likelihood: LeafLikelihood,
         weighing: Weighing,
@@ -171,7 +172,7 @@ class RowsInMemory:
 
 def iterate(
     base: NDArray[np.float64],
-    leaves: NDArray[np.int32],
+    leaves: Leaves | NDArray[np.int32],
     forest: Forest,
     leaf_likelihood: LeafLikelihood,
     *,
@@ -188,7 +189,7 @@ def iterate(
     ----------
     base : ndarray of float64, one per row
         The evidence of each row while no context is suspected.
-    leaves : ndarray of int32, shape (M, N)
+    leaves : Leaves, or ndarray of int32 of shape (M, N)
         The leaf of each row in each tree.
     forest : Forest
         The trees.

@@ -90,7 +90,7 @@ class _Grown:
         self.table = prepare(frame, self.schema)
         self.binning, self.codes = bin_table(self.table, self.schema, settings.max_bins, 1)
         # The first point is the one whose splits need to remove least.
-        self.forest, self.leaves = grow_forest(
+        self.forest, leaves = grow_forest(
             self.codes,
             self.binning.edges,
             self.binning.n_codes,
@@ -98,6 +98,7 @@ class _Grown:
             self.table.column,
             settings.trees,
         )
+        self.leaves = leaves.of(slice(None))
         self.gains = split_gains(self.forest, self.leaves, self.table.column)
         self.seconds = (time.perf_counter() - start) / len(points)
 

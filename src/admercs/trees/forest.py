@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -50,3 +52,32 @@ class Forest(NamedTuple):
         while self.parent[nodes[-1]] >= 0:
             nodes.append(int(self.parent[nodes[-1]]))
         return nodes[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The leaf of each row of the training table in each tree.
+
+    Within its tree a node has a small number, which takes a byte where a node number of the forest takes four.
+    """
+
+    number: NDArray[np.unsignedinteger]  # trees x rows: the leaf, counted from the tree's root
+    root: NDArray[np.int64]  # see `Forest`
+
+    def __getitem__(self, tree: int) -> NDArray[np.int32]:
+        """Return the leaves of all rows in one tree, as node numbers of the forest."""
+        return np.add(self.number[tree], self.root[tree], dtype=np.int32, casting="unsafe")
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        """Go from tree to tree."""
+        return (self[tree] for tree in range(len(self.number)))
+
+    def of(self, rows: slice | NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the leaves of some rows: trees x rows."""
+        roots = self.root[:-1, None]
+        return np.add(self.number[:, rows], roots, dtype=np.int32, casting="unsafe")
+
+
+def leaf_type(n_nodes: int) -> type[np.unsignedinteger]:
+    """Return the smallest type for the numbers of a tree's nodes."""
+    return np.uint8 if n_nodes <= 1 << 8 else np.uint16 if n_nodes <= 1 << 16 else np.uint32

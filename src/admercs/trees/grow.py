@@ -7,7 +7,7 @@ partitions is the same tree.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,21 @@ class Split(NamedTuple):
 LEAF = Split(-1, 0, False)
 
 
+def widths(rules: GrowthRules) -> tuple[int, int]:
+    """Return how many numbers a code has in a histogram, and how many a node has in total."""
+    if rules.form == CLASSES:
+        return rules.n_classes, rules.n_classes
+    return MOMENT_WIDTH, N_MOMENTS
+
+
+def is_leaf(totals: NDArray[np.int64], depth: int, rules: GrowthRules) -> bool:
+    """Say whether a node is a leaf whatever its histogram looks like."""
+    n = int(totals.sum() if rules.form == CLASSES else totals[0])
+    if depth >= rules.max_depth or n < 2 * rules.min_leaf:
+        return True
+    return bool(impurity(totals, rules.criterion, XLOGX) <= 1e-12)
+
+
 def decide(
     hist: NDArray[np.int32] | NDArray[np.int64],
     totals: NDArray[np.int64],
@@ -93,10 +108,7 @@ def decide(
     bits: NDArray[np.uint64],
 ) -> Split:
     """Return the split of a node; `bits` receives the subset of a nominal one."""
-    n = int(totals.sum() if rules.form == CLASSES else totals[0])
-    if depth >= rules.max_depth or n < 2 * rules.min_leaf:
-        return LEAF
-    if impurity(totals, rules.criterion, XLOGX) <= 1e-12:
+    if is_leaf(totals, depth, rules):
         return LEAF
     feature, code, missing_left, pure = best_split(
         hist, totals, offsets, is_nominal, skip, rules.criterion, rules.min_leaf, XLOGX,
@@ -120,31 +132,54 @@ def cut(nodes: NodeArrays, count: int) -> NodeArrays:
     return NodeArrays(*(array[:count].copy() for array in nodes))  # type: ignore[arg-type]
 
 
-@kernel
-def goes_left(code, split_bin, nominal, missing_left, bits):  # type: ignore[no-untyped-def]
-    """Say on which side of a split a code lies."""
-    if nominal:
-        return (bits[code >> 6] >> np.uint64(code & 63)) & np.uint64(1) != np.uint64(0)
-    if code == 0:
-        return missing_left
-    return code <= split_bin
+def left_codes(nodes: NodeArrays, some: Any, nominal: Any, n_codes: int) -> NDArray[np.bool_]:
+    """Say of some nodes which codes of their columns go left: nodes x codes.
+
+    `nominal` says which of these nodes split on categories.
+
+    Examples
+    --------
+    >>> nodes = empty_nodes(2)
+    >>> nodes.bin[0], nodes.bits[1, 0] = 2, 0b01010
+    >>> left_codes(nodes, [0, 1], np.array([False, True]), 5)
+    array([[False,  True,  True, False, False],
+           [False,  True, False,  True, False]])
+    """
+    left = np.arange(n_codes) <= nodes.bin[some, None]
+    left[:, 0] = nodes.missing_left[some]
+    bits = nodes.bits[some][nominal]
+    if len(bits):
+        categories = np.unpackbits(bits.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        left[nominal] = False
+        left[nominal, : categories.shape[1]] = categories[:, :n_codes]
+    return left
 
 
 @kernel
-def partition(column, rows, split_bin, nominal, missing_left, bits, spare):  # type: ignore[no-untyped-def]
-    """Reorder a node's rows, left ones first, each side in its old order; return how many go left."""
-    n_left, n_right = 0, 0
-    for i in range(len(rows)):
-        row = rows[i]
-        if goes_left(np.int64(column[row]), split_bin, nominal, missing_left, bits):
-            rows[n_left] = row
-            n_left += 1
-        else:
-            spare[n_right] = row
-            n_right += 1
+def partition(column, is_left, rows, values, spare_rows, spare_values):  # type: ignore[no-untyped-def]
+    """Reorder a node's rows and their targets, left ones first, each side in its old order.
+
+    Which way a row goes cannot be predicted: it is written to both sides, and only one of them moves on.
+    Returns how many go left.
+    """
+    n_left, n_right = np.uint64(0), np.uint64(0)
+    for i in range(np.uint64(len(rows))):
+        row, value = rows[i], values[i]
+        left = np.uint64(is_left[np.uint64(column[np.uint64(row)])])
+        rows[n_left], values[n_left] = row, value
+        spare_rows[n_right], spare_values[n_right] = row, value
+        n_left += left
+        n_right += np.uint64(1) - left
     for i in range(n_right):
-        rows[n_left + i] = spare[i]
-    return n_left
+        rows[n_left + i], values[n_left + i] = spare_rows[i], spare_values[i]
+    return np.int64(n_left)
+
+
+@kernel
+def mark(rows, node, leaf_of_row):  # type: ignore[no-untyped-def]
+    """Write down which rows a leaf has."""
+    for i in range(np.uint64(len(rows))):
+        leaf_of_row[np.uint64(rows[i])] = node
 
 
 class Pending(NamedTuple):
@@ -161,24 +196,26 @@ class Pending(NamedTuple):
 
 def grow_tree(
     codes: NDArray[np.uint8] | NDArray[np.uint16],
-    target: NDArray[np.int32],
+    target: NDArray[np.unsignedinteger] | NDArray[np.int32],
     skip: int,
     offsets: NDArray[np.int64],
     is_nominal: NDArray[np.bool_],
     rules: GrowthRules,
     nodes: NodeArrays,
-    leaf_of_row: NDArray[np.int32],
+    leaf_of_row: NDArray[np.unsignedinteger],
 ) -> int:
-    """Grow the tree for column `skip`; fill `nodes` and `leaf_of_row`, return the number of nodes."""
+    """Grow the tree for column `skip`; fill `nodes` and `leaf_of_row`, return the number of nodes.
+
+    The target's values are used up: they are brought into the order of the leaves.
+    """
     n_rows = len(target)
-    width = rules.n_classes if rules.form == CLASSES else MOMENT_WIDTH
-    n_totals = rules.n_classes if rules.form == CLASSES else N_MOMENTS
+    width, n_totals = widths(rules)
     rows, spare = np.arange(n_rows, dtype=np.int32), np.empty(n_rows, np.int32)
-    values = np.empty(n_rows, np.int32)
+    spare_target = np.empty_like(target)
     hist = np.zeros(offsets[-1] * width, histogram_type(rules.form, n_rows))
     totals = np.zeros(n_totals, np.int64)
-    total_up(target, n_rows, rules.form, totals)
-    add_rows(codes, rows, target, n_rows, rules.form, width, offsets, skip, True, hist)
+    total_up(target, rules.form, totals)
+    add_rows(codes, rows, target, rules.form, width, offsets, skip, True, hist)
     root_impurity = impurity(totals, rules.criterion, XLOGX)
     stack = [Pending(-1, False, 0, n_rows, 0, hist, totals)]
     spare_hists: list[NDArray[np.int32] | NDArray[np.int64]] = []
@@ -186,7 +223,7 @@ def grow_tree(
     while stack:
         item = stack.pop()
         node, n_nodes = n_nodes, n_nodes + 1
-        mine = rows[item.start : item.start + item.n]
+        mine = slice(item.start, item.start + item.n)
         _enter(nodes, node, item, impurity(item.totals, rules.criterion, XLOGX))
         feature, code, missing_left = decide(
             item.hist, item.totals, item.depth, root_impurity, offsets, is_nominal, skip, rules,
@@ -195,31 +232,31 @@ def grow_tree(
         nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = feature, code, missing_left
         if feature < 0:
             spare_hists.append(item.hist)
-            leaf_of_row[mine] = node
+            mark(rows[mine], node, leaf_of_row)
             continue
-        n_left = partition(
-            codes[feature], mine, code, is_nominal[feature], missing_left, nodes.bits[node], spare
-        )
+        n_codes = int(offsets[feature + 1] - offsets[feature])
+        is_left = left_codes(nodes, [node], is_nominal[[feature]], n_codes)[0]
+        n_left = partition(codes[feature], is_left, rows[mine], target[mine], spare, spare_target)
+        middle = item.start + n_left
         small_left = 2 * n_left <= item.n
-        small = mine[:n_left] if small_left else mine[n_left:]
+        small = slice(item.start, middle) if small_left else slice(middle, mine.stop)
         small_hist = spare_hists.pop() if spare_hists else np.empty_like(hist)
         small_totals = np.zeros_like(totals)
-        n_small = len(small)
-        np.take(target, small, out=values[:n_small])
-        total_up(values, n_small, rules.form, small_totals)
+        total_up(target[small], rules.form, small_totals)
         np.subtract(item.totals, small_totals, out=item.totals)
-        if item.depth + 1 < rules.max_depth:
+        depth = item.depth + 1
+        if not (is_leaf(small_totals, depth, rules) and is_leaf(item.totals, depth, rules)):
             small_hist.fill(0)
             add_rows(
-                codes, small, values, n_small, rules.form, width, offsets, skip, False, small_hist
-            )
+                codes, rows[small], target[small], rules.form, width, offsets, skip, False,
+                small_hist,
+            )  # fmt: skip
             np.subtract(item.hist, small_hist, out=item.hist)
         halves = [(small_hist, small_totals), (item.hist, item.totals)]
         left, right = halves if small_left else halves[::-1]
         # The right child waits below the left one: preorder.
-        start, depth = item.start, item.depth + 1
-        stack.append(Pending(node, False, start + n_left, item.n - n_left, depth, *right))
-        stack.append(Pending(node, True, start, n_left, depth, *left))
+        stack.append(Pending(node, False, middle, mine.stop - middle, depth, *right))
+        stack.append(Pending(node, True, item.start, n_left, depth, *left))
     return n_nodes
 
 

@@ -19,7 +19,7 @@ from admercs.trees.criteria import (
     PAPER,
     VARIANCE,
 )
-from admercs.trees.forest import Forest
+from admercs.trees.forest import Forest, Leaves, leaf_type
 from admercs.trees.grow import GrowthRules, NodeArrays, cut, empty_nodes, grow_tree
 from admercs.trees.histograms import CLASSES, MOMENTS, code_offsets
 from admercs.trees.targets import fixed_point, map_classes
@@ -49,7 +49,7 @@ class TreeSettings(NamedTuple):
 class Target(NamedTuple):
     """A column in the form a tree predicts it, and the rules for its tree."""
 
-    values: NDArray[np.int32]
+    values: NDArray[np.unsignedinteger] | NDArray[np.int32]
     rules: GrowthRules
 
 
@@ -64,7 +64,7 @@ def leaf_size(settings: TreeSettings, n_rows: int) -> int:
 
 def growth_rules(
     settings: TreeSettings, column: Column, code_counts: NDArray[np.int64]
-) -> tuple[GrowthRules, NDArray[np.int32] | None]:
+) -> tuple[GrowthRules, NDArray[np.unsignedinteger] | None]:
     """Return the rules for one column's tree and, for class targets, the class of each code."""
     nominal = column.role == "nominal"
     n_rows = int(code_counts.sum())
@@ -121,7 +121,7 @@ def grow_forest(
     settings: TreeSettings,
     n_jobs: int = 1,
     progress: Progress | None = None,
-) -> tuple[Forest, NDArray[np.int32]]:
+) -> tuple[Forest, Leaves]:
     """Grow one tree per column.
 
     Parameters
@@ -146,20 +146,22 @@ def grow_forest(
     Returns
     -------
     forest : Forest
-    leaves : ndarray of int32, shape (M, N)
-        The leaf of each row in each tree, as node number of the forest.
+    leaves : Leaves
+        The leaf of each row in each tree.
     """
     n_columns, n_rows = codes.shape
     offsets = code_offsets(n_codes)
     is_nominal = np.array([column.role == "nominal" for column in columns])
-    leaves = np.empty((n_columns, n_rows), np.int32)
+    capacity = 1 + min(
+        2 ** (settings.max_depth + 1), 2 * (n_rows // leaf_size(settings, n_rows)) + 1
+    )
+    numbers = np.empty((n_columns, n_rows), leaf_type(capacity))
 
     def grow(m: int) -> NodeArrays:
         target = prepare_target(settings, columns[m], codes[m], int(n_codes[m]), lambda: values(m))
-        capacity = min(2 ** (settings.max_depth + 1), 2 * (n_rows // target.rules.min_leaf) + 1)
-        nodes = empty_nodes(capacity + 1)
+        nodes = empty_nodes(capacity)
         count = grow_tree(
-            codes, target.values, m, offsets, is_nominal, target.rules, nodes, leaves[m]
+            codes, target.values, m, offsets, is_nominal, target.rules, nodes, numbers[m]
         )
         return cut(nodes, count)
 
@@ -170,8 +172,7 @@ def grow_forest(
             if progress is not None:
                 progress(len(trees), n_columns)
     forest = join_trees(trees, edges, is_nominal, settings.purest_scores)
-    leaves += forest.root[:-1, None].astype(np.int32)
-    return forest, leaves
+    return forest, Leaves(numbers, forest.root)
 
 
 def join_trees(

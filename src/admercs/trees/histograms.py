@@ -19,14 +19,14 @@ N_MOMENTS = 4  # rows, sum, sum of squares in two halves
 
 
 @kernel
-def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
+def total_up(values, form, totals):  # type: ignore[no-untyped-def]
     """Add a node's target up: rows per class, or count, sum and exact sum of squares."""
     if form == CLASSES:
-        for i in range(n):
-            totals[values[i]] += 1
+        for i in range(len(values)):
+            totals[np.uint64(values[i])] += 1
         return
     mask = (np.int64(1) << SCALE_BITS) - 1
-    for i in range(n):
+    for i in range(len(values)):
         value = np.int64(values[i])
         if value >= 0:
             square = value * value
@@ -38,14 +38,14 @@ def total_up(values, n, form, totals):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_rows(  # type: ignore[no-untyped-def]
-    codes, rows, values, n, form, width, offsets, skip, whole, hist
+    codes, rows, values, form, width, offsets, skip, whole, hist
 ):
     """Count rows of a node per code of each input column except the target's own (`skip`).
 
     They are added to what `hist` counts already. `whole` says that the node holds all rows in order, so that
     no row numbers need to be looked up.
     """
-    step = np.uint64(width)
+    n, step = np.uint64(len(rows)), np.uint64(width)
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
     for f in range(codes.shape[0]):
         if f == skip:
@@ -53,14 +53,14 @@ def add_rows(  # type: ignore[no-untyped-def]
         column = codes[f]
         base = np.uint64(offsets[f]) * step
         if form == CLASSES and whole:
-            for i in range(np.uint64(n)):
+            for i in range(n):
                 hist[base + np.uint64(column[i]) * step + np.uint64(values[i])] += 1
         elif form == CLASSES:
-            for i in range(np.uint64(n)):
+            for i in range(n):
                 code = np.uint64(column[np.uint64(rows[i])])
                 hist[base + code * step + np.uint64(values[i])] += 1
         else:
-            for i in range(np.uint64(n)):
+            for i in range(n):
                 value = values[i]
                 if value >= 0:
                     cell = base + np.uint64(column[np.uint64(rows[i])]) * step

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.trees.criteria import XLOGX, impurity
-from admercs.trees.grow import GrowthRules, NodeArrays, decide, empty_nodes, goes_left
+from admercs.trees.grow import GrowthRules, NodeArrays, decide, empty_nodes, left_codes, widths
 from admercs.trees.histograms import (
     CLASSES,
-    MOMENT_WIDTH,
-    N_MOMENTS,
     add_rows,
     histogram_type,
     total_up,
@@ -97,13 +95,6 @@ class Growing:
         return Sketch(self.nodes, place, n_places, deeper)
 
 
-def widths(rules: GrowthRules) -> tuple[int, int]:
-    """Return how many numbers a code has in a histogram, and how many a node has in total."""
-    if rules.form == CLASSES:
-        return rules.n_classes, rules.n_classes
-    return MOMENT_WIDTH, N_MOMENTS
-
-
 def no_counts(rules: GrowthRules, sketch: Sketch, layout: Layout) -> LevelCounts:
     """Return counts of nothing, to be added to."""
     width, n_totals = widths(rules)
@@ -114,19 +105,6 @@ def no_counts(rules: GrowthRules, sketch: Sketch, layout: Layout) -> LevelCounts
         np.zeros((n, n_totals), np.int64),
         np.zeros(n, np.int64),
     )
-
-
-@kernel
-def fill_turns(feature, bins, missing_left, bits, left, right, is_nominal, turns):  # type: ignore[no-untyped-def]
-    """Write for each node and code where a row goes next; in a leaf it stays where it is."""
-    for node in range(len(feature)):
-        column = feature[node]
-        for code in range(turns.shape[1]):
-            if column < 0:
-                turns[node, code] = node
-                continue
-            goes = goes_left(code, bins[node], is_nominal[column], missing_left[node], bits[node])
-            turns[node, code] = left[node] if goes else right[node]
 
 
 @kernel
@@ -156,12 +134,12 @@ def find_places(
     n_nodes = len(nodes.feature)
     # As small as can be: the table should stay in the first-level cache.
     turns = np.empty((n_nodes, n_codes), np.uint16 if n_nodes < 1 << 16 else np.uint32)
-    fill_turns(
-        nodes.feature, nodes.bin, nodes.missing_left, nodes.bits, nodes.left, nodes.right,
-        is_nominal, turns,
-    )  # fmt: skip
+    turns[:] = np.arange(n_nodes)[:, None]  # in a leaf a row stays where it is
+    inner = np.flatnonzero(nodes.feature >= 0)
+    is_left = left_codes(nodes, inner, is_nominal[nodes.feature[inner]], n_codes)
+    turns[inner] = np.where(is_left, nodes.left[inner, None], nodes.right[inner, None])
     depth = np.zeros(len(nodes.feature), np.int64)
-    for node in np.flatnonzero(nodes.feature >= 0):  # a parent comes before its children
+    for node in inner:  # a parent comes before its children
         depth[nodes.left[node]] = depth[nodes.right[node]] = depth[node] + 1
     # A leaf looks at column 0, and stays where it is whatever it sees there.
     column = np.maximum(nodes.feature, 0).astype(np.uint32)
@@ -187,7 +165,7 @@ def sort_by_place(places, start, rows):  # type: ignore[no-untyped-def]
 
 def count_level(
     codes: Codes,
-    values: NDArray[np.int32],
+    values: NDArray[np.integer],
     target: int,
     rules: GrowthRules,
     sketch: Sketch,
@@ -200,7 +178,7 @@ def count_level(
     ----------
     codes : ndarray of uint8 or uint16, shape (M, n)
         The piece.
-    values : ndarray of int32
+    values : ndarray of integers
         Its target, as classes or in fixed point.
     target : int
         The target's column, which is no input.
@@ -218,17 +196,17 @@ def count_level(
     rows = np.empty(n_rows, np.int32)
     sort_by_place(places, start, rows)
     width, n_totals = widths(rules)
-    mine, totals = np.empty(n_rows, np.int32), np.empty(n_totals, np.int64)
+    mine, totals = np.empty_like(values), np.empty(n_totals, np.int64)
     for k in range(sketch.n_places):
         some = rows[start[k] : start[k + 1]]
         np.take(values, some, out=mine[: len(some)])
         totals.fill(0)
-        total_up(mine, len(some), rules.form, totals)
+        total_up(mine[: len(some)], rules.form, totals)
         counts.totals[k] += totals
         counts.n[k] += len(some)
         if sketch.deeper:
             add_rows(
-                codes, some, mine, len(some), rules.form, width, layout.offsets, target, False,
+                codes, some, mine, rules.form, width, layout.offsets, target, False,
                 counts.hists[k],
             )  # fmt: skip
 
@@ -300,13 +278,8 @@ class _Level:
         width, _ = widths(self.tree.rules)
         cells = hist.reshape(-1, width)[offsets[feature] : offsets[feature + 1]]
         rows = cells.sum(axis=1) if self.tree.rules.form == CLASSES else cells[:, 0]
-        nominal = self.layout.is_nominal[feature]
-        left = sum(
-            int(rows[code])
-            for code in range(len(rows))
-            if goes_left(code, nodes.bin[node], nominal, nodes.missing_left[node], nodes.bits[node])
-        )
-        return 2 * left <= int(rows.sum())
+        is_left = left_codes(nodes, [node], self.layout.is_nominal[[feature]], len(rows))[0]
+        return 2 * int(rows[is_left].sum()) <= int(rows.sum())
 
 
 def _of_each(nodes: NodeArrays, change: Callable[[NDArray[Any]], NDArray[Any]]) -> NodeArrays:

@@ -24,7 +24,7 @@ TARGET_BINS = 8
 class ClassMap(NamedTuple):
     """How the codes of a target column become classes."""
 
-    class_of_code: NDArray[np.int32]
+    class_of_code: NDArray[np.unsignedinteger]  # as small as can be
     n_classes: int
     missing_class: int  # -1 when no training value is missing
     ordered: bool  # classes are intervals of a number, not names
@@ -46,7 +46,7 @@ def map_classes(code_counts: NDArray[np.int64], nominal: bool, discrete: bool) -
     --------
     >>> import numpy as np
     >>> map_classes(np.array([0, 5, 5, 5, 5]), nominal=False, discrete=True)
-    ClassMap(class_of_code=array([0, 0, 1, 2, 3], dtype=int32), n_classes=4, missing_class=-1, ordered=True)
+    ClassMap(class_of_code=array([0, 0, 1, 2, 3], dtype=uint8), n_classes=4, missing_class=-1, ordered=True)
     """
     counts = code_counts[1:]
     if nominal:
@@ -62,7 +62,7 @@ def map_classes(code_counts: NDArray[np.int64], nominal: bool, discrete: bool) -
     has_missing = bool(code_counts[0])
     class_of_code = np.concatenate([[n_classes if has_missing else 0], by_code])
     return ClassMap(
-        class_of_code.astype(np.int32),
+        class_of_code.astype(np.uint8 if n_classes < 256 else np.uint16),
         n_classes + has_missing,
         n_classes if has_missing else -1,
         not nominal,
