@@ -68,26 +68,29 @@ def critical_difference(comparison: Comparison, metric: str, path: Path) -> Path
     order = np.argsort(ranks, kind="stable")
     figure, axes = _figure(7.2, 2.6)
     n = len(order)
-    axes.set(xlim=(0.5, n + 0.5), ylim=(-0.5 * n - 1.2, 1.4), yticks=[])
-    axes.xaxis.tick_top()
-    axes.set_xticks(range(1, n + 1))
-    axes.spines[["left", "right", "bottom"]].set_visible(False)
+    # Names stand outside of the scale, where no line to another name can cross them.
+    axes.set(xlim=(-0.9, n + 1.9), ylim=(-0.5 * n - 1.2, 2.6))
+    axes.set_axis_off()
+    axes.plot([1, n], [1.4, 1.4], color="#222", linewidth=0.8)
+    for rank in range(1, n + 1):
+        axes.plot([rank, rank], [1.4, 1.6], color="#222", linewidth=0.8)
+        axes.text(rank, 1.75, str(rank), ha="center", va="bottom", fontsize=9)
     for place, index in enumerate(order):
         left = place < (n + 1) // 2
-        level = -0.9 * (place + 1 if left else n - place) - 0.6
-        edge = 0.5 if left else n + 0.5
+        level = -0.9 * (place + 1 if left else n - place) - 0.2
+        edge = 0.7 if left else n + 0.3
         axes.plot([ranks[index]] * 2 + [edge], [1.4, level, level], color="#555", linewidth=0.8)
         axes.text(
-            edge,
-            level + 0.08,
+            edge + (-0.08 if left else 0.08),
+            level,
             f"{comparison.algorithms[index]}  {ranks[index]:.2f}",
-            ha="left" if left else "right",
-            va="bottom",
+            ha="right" if left else "left",
+            va="center",
             fontsize=9,
         )
     groups = not_distinguishable(ranks[order].tolist(), comparison.critical_distance)
     for i, (first, last) in enumerate(groups):
-        height = 0.9 - 0.35 * i
+        height = 1.0 - 0.35 * i
         ends = ranks[order[first]] - 0.05, ranks[order[last]] + 0.05
         axes.plot(ends, [height] * 2, color=_COLOURS[0], linewidth=3, solid_capstyle="round")
     axes.set_title(
