@@ -271,8 +271,10 @@ def test_fits_narrow_screens(open_page, sample_path, width):
 def test_prints_without_controls(page):
     page.locator("#row-14 .opener").click()
     page.emulate_media(media="print")
-    for selector in ("#filters", "#pager", "#download", ".actions"):
+    for selector in ("#filters", "#pager button", "#pager select", "#download", ".actions"):
         assert not page.locator(selector).first.is_visible()
+    # What is on paper is not all there is.
+    assert page.get_by_text("Page 1 of 5").is_visible()
     assert page.locator("#detail-14 .reason").first.is_visible()
     assert len(page.pdf()) > 10_000
 
