@@ -153,7 +153,7 @@ def chain() -> Forest:
     nothing = np.zeros(n, np.int32)
     subsets = np.array([[codes(1, 2), 0, 0, 0]], np.uint64)
     return Forest(
-        np.array([0, n]), feature, threshold, nothing, subset, missing, left, right, parent,
+        np.array([0, n]), feature, threshold, threshold, threshold, nothing, subset, missing, left, right, parent,
         np.ones(n, np.int64), np.ones(n), nothing, subsets,
     )  # fmt: skip
 

@@ -35,11 +35,12 @@ def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> N
     )
     layout = Layout(code_offsets(binning.n_codes), binning.is_nominal)
     cuts = [0, 7, 7, 300, table.n_rows]
-    trees = []
+    trees, code_counts = [], []
     for m, column in enumerate(schema.used):
         target = prepare_target(
             settings, column, codes[m], int(binning.n_codes[m]), lambda m=m: table.column(m)
         )
+        code_counts.append(target.code_counts)
         tree = Growing(m, target.rules)
         while not tree.is_done:
             sketch = tree.sketch()
@@ -53,6 +54,6 @@ def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> N
                 pieces.append(counts)
             tree = advance(tree, merge_counts(pieces), layout)
         trees.append(in_preorder(tree.nodes))
-    grown = join_trees(trees, binning.edges, binning.is_nominal, settings.purest_scores)
+    grown = join_trees(trees, binning.edges, binning.is_nominal, code_counts, settings)
     for name in whole._fields:
         np.testing.assert_array_equal(getattr(grown, name), getattr(whole, name), err_msg=name)

@@ -18,9 +18,12 @@ from admercs.density.lookup import judge_column
 from admercs.detector.model import Judgement, Model
 from admercs.evidence.noisy_or import log_complement, weigh_cells, weigh_views
 from admercs.table.prepared import Prepared
+from admercs.trees.borders import look_across
 from admercs.trees.walk import find_leaves
 
 BLOCK = 32768
+# A value at least this likely (ω = ½) is not odd; the benefit of the doubt goes no further.
+BEYOND_DOUBT = -0.6931471805599453
 
 Progress = Callable[[int, int], None]
 
@@ -58,7 +61,28 @@ class Judge:
             if self._look_at_root:
                 root = np.full(block.shape[1], forest.root[m], np.int32)
                 judge_column(likelihoods, m, root, block[m], log_omega_root[m])
+                self._give_benefit(m, block, log_omega[m], log_omega_root[m])
         return leaf, log_omega, log_omega_root
+
+    def _give_benefit(
+        self,
+        m: int,
+        block: NDArray[np.float64],
+        log_omega: NDArray[np.float64],
+        root: NDArray[np.float64],
+    ) -> None:
+        """Raise log ω of values that are odd in their context but not across its border.
+
+        Where the whole table finds a value odder still the leaf is not asked.
+        """
+        odd = np.flatnonzero((log_omega < BEYOND_DOUBT) & (log_omega < root))
+        across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
+        look_across(self.model.forest, m, block, odd, across, nearness)
+        found = across >= 0
+        odd, across = odd[found], across[found]
+        there = judge_column(self.model.likelihoods, m, across, block[m, odd])
+        benefit = np.minimum(there + np.log(nearness[found]), BEYOND_DOUBT)
+        log_omega[odd] = np.maximum(log_omega[odd], benefit)
 
     def judge(self, block: NDArray[np.float64]) -> Judgement:
         """Return all there is to say about the rows of a block (attributes x rows)."""

@@ -20,7 +20,8 @@ def check_model(model: Model) -> None:
 def check_forest(forest: Forest, n_columns: int) -> None:
     """Check that the trees are trees."""
     n_nodes = len(forest.feature)
-    for name in ("threshold", "bin", "subset", "missing_left", "left", "right", "parent", "n"):
+    names = ("threshold", "lower", "upper", "bin", "subset", "missing_left", "left", "right")
+    for name in (*names, "parent", "n"):
         _require(len(getattr(forest, name)) == n_nodes, f"forest/{name}")
     _require(len(forest.impurity) == n_nodes and len(forest.scorer) == n_nodes, "forest/scorer")
     _require(forest.n_trees == n_columns, "forest/root")

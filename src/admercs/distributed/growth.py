@@ -42,6 +42,7 @@ class Target(NamedTuple):
     number: int
     rules: GrowthRules
     class_of_code: NDArray[np.unsignedinteger] | None
+    code_counts: NDArray[np.int64]
 
 
 def make_targets(
@@ -49,8 +50,8 @@ def make_targets(
 ) -> list[Target]:
     """Set the rules of each column's tree from the counts of its codes."""
     return [
-        Target(m, *growth_rules(settings, column, code_counts[m]))
-        for m, column in enumerate(columns)
+        Target(m, *growth_rules(settings, column, counts), counts)
+        for m, (column, counts) in enumerate(zip(columns, code_counts, strict=True))
     ]
 
 
@@ -101,7 +102,8 @@ def grow_on_cluster(
         run.tell("trees", depth if open_batches else max_depth + 1, max_depth + 1)
     grown = run.result([run.submit(finished_trees, batch) for batch in growing])
     trees = [tree for batch in grown for tree in batch]
-    return join_trees(trees, binning.edges, binning.is_nominal, settings.purest_scores), trees
+    code_counts = [target.code_counts for target in targets]
+    return join_trees(trees, binning.edges, binning.is_nominal, code_counts, settings), trees
 
 
 def _batches(targets: Sequence[Target], layout: Layout, n_threads: int) -> list[list[Target]]:

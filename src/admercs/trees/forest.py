@@ -21,6 +21,8 @@ class Forest(NamedTuple):
     root: NDArray[np.int64]  # M + 1
     feature: NDArray[np.int32]  # the column a node splits on; -1 for a leaf
     threshold: NDArray[np.float64]  # numeric split: working value <= threshold goes left
+    lower: NDArray[np.float64]  # numeric split: where the border zone around the threshold begins
+    upper: NDArray[np.float64]  # and where it ends
     bin: NDArray[np.int32]  # the same split in codes: code <= bin goes left
     subset: NDArray[np.int32]  # nominal split: row of `subsets`; -1 otherwise
     missing_left: NDArray[np.bool_]  # where a missing value goes

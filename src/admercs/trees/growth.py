@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.table.columns import Column
+from admercs.trees.borders import ZONE_LEAVES, border_zone
 from admercs.trees.criteria import (
     ENTROPY,
     FRACTION,
@@ -51,6 +52,7 @@ class Target(NamedTuple):
 
     values: NDArray[np.unsignedinteger] | NDArray[np.int32]
     rules: GrowthRules
+    code_counts: NDArray[np.int64]
 
 
 def leaf_size(settings: TreeSettings, n_rows: int) -> int:
@@ -105,11 +107,11 @@ def prepare_target(
     counts = np.bincount(codes, minlength=n_codes).astype(np.int64)
     rules, class_of_code = growth_rules(settings, column, counts)
     if class_of_code is not None:
-        return Target(class_of_code[codes], rules)
+        return Target(class_of_code[codes], rules, counts)
     raw = values()
     present = raw[~np.isnan(raw)]
     low, high = (present.min(), present.max()) if len(present) else (0.0, 0.0)
-    return Target(fixed_point(raw, float(low), float(high)), rules)
+    return Target(fixed_point(raw, float(low), float(high)), rules, counts)
 
 
 def grow_forest(
@@ -157,21 +159,23 @@ def grow_forest(
     )
     numbers = np.empty((n_columns, n_rows), leaf_type(capacity))
 
-    def grow(m: int) -> NodeArrays:
+    def grow(m: int) -> tuple[NodeArrays, NDArray[np.int64]]:
         target = prepare_target(settings, columns[m], codes[m], int(n_codes[m]), lambda: values(m))
         nodes = empty_nodes(capacity)
         count = grow_tree(
             codes, target.values, m, offsets, is_nominal, target.rules, nodes, numbers[m]
         )
-        return cut(nodes, count)
+        return cut(nodes, count), target.code_counts
 
     trees: list[NodeArrays] = []
+    code_counts: list[NDArray[np.int64]] = []
     with ThreadPoolExecutor(max(1, n_jobs)) as pool:
-        for nodes in pool.map(grow, range(n_columns)):
+        for nodes, counts in pool.map(grow, range(n_columns)):
             trees.append(nodes)
+            code_counts.append(counts)
             if progress is not None:
                 progress(len(trees), n_columns)
-    forest = join_trees(trees, edges, is_nominal, settings.purest_scores)
+    forest = join_trees(trees, edges, is_nominal, code_counts, settings)
     return forest, Leaves(numbers, forest.root)
 
 
@@ -179,9 +183,11 @@ def join_trees(
     trees: Sequence[NodeArrays],
     edges: Sequence[NDArray[np.float64]],
     is_nominal: NDArray[np.bool_],
-    purest_scores: bool,
+    code_counts: Sequence[NDArray[np.int64]],
+    settings: TreeSettings,
 ) -> Forest:
     """Put trees one after the other and give their splits thresholds in the columns' own values."""
+    zone_rows = ZONE_LEAVES * leaf_size(settings, int(code_counts[0].sum()))
     sizes = [len(tree.feature) for tree in trees]
     root: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     shift = np.repeat(root[:-1], sizes).astype(np.int32)
@@ -195,15 +201,19 @@ def join_trees(
 
     feature, code = whole("feature"), whole("bin")
     splits_set = (feature >= 0) & is_nominal[np.maximum(feature, 0)]
-    threshold = np.full(len(feature), np.nan)
-    for node in np.flatnonzero((feature >= 0) & ~splits_set):
+    threshold, lower, upper = (np.full(len(feature), np.nan) for _ in range(3))
+    for m in np.unique(feature[(feature >= 0) & ~splits_set]):
+        nodes = np.flatnonzero(feature == m)
         # Bin 0 holds only missing values: every number is larger than the threshold.
-        threshold[node] = edges[feature[node]][code[node] - 1] if code[node] else -np.inf
+        threshold[nodes] = np.concatenate([[-np.inf], edges[m]])[code[nodes]]
+        lower[nodes], upper[nodes] = border_zone(edges[m], code_counts[m], code[nodes], zone_rows)
     parent, impurity = renumbered("parent"), whole("impurity")
     return Forest(
         root=root,
         feature=feature,
         threshold=threshold,
+        lower=lower,
+        upper=upper,
         bin=code,
         subset=np.where(splits_set, np.cumsum(splits_set) - 1, -1).astype(np.int32),
         missing_left=whole("missing_left"),
@@ -213,7 +223,7 @@ def join_trees(
         n=whole("n"),
         impurity=impurity,
         scorer=find_scorers(parent, impurity)
-        if purest_scores
+        if settings.purest_scores
         else np.arange(len(parent), dtype=np.int32),
         subsets=np.ascontiguousarray(whole("bits")[splits_set]),
     )

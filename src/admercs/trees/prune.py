@@ -103,6 +103,8 @@ def prune(
         root=np.append(number[forest.root[:-1]], len(parent)).astype(np.int64),
         feature=np.where(splits, forest.feature[stays], -1).astype(np.int32),
         threshold=np.where(splits, forest.threshold[stays], np.nan),
+        lower=np.where(splits, forest.lower[stays], np.nan),
+        upper=np.where(splits, forest.upper[stays], np.nan),
         bin=np.where(splits, forest.bin[stays], 0).astype(np.int32),
         subset=np.where(splits, forest.subset[stays], -1).astype(np.int32),
         missing_left=forest.missing_left[stays] & splits,
