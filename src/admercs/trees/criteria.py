@@ -34,8 +34,22 @@ XLOGX = xlogx_table()
 def xlogx(n, table):  # type: ignore[no-untyped-def]
     """Return n log n of a count."""
     if n < len(table):
-        return table[n]
+        return table[np.uint64(n)]
     return n * np.log(n)
+
+
+@kernel
+def class_purity(rows, criterion, table):  # type: ignore[no-untyped-def]
+    """Return what a class with that many rows adds to the purity of a node, see `of_all_classes`."""
+    if criterion == ENTROPY:
+        return xlogx(rows, table)
+    return np.float64(rows) * np.float64(rows)
+
+
+@kernel
+def of_all_classes(total, n, criterion, table):  # type: ignore[no-untyped-def]
+    """Return the purity of a node from the sum of `class_purity` over its classes."""
+    return total - xlogx(n, table) if criterion == ENTROPY else total / n
 
 
 @kernel
@@ -45,13 +59,9 @@ def purity(counts, n, criterion, table):  # type: ignore[no-untyped-def]
     Larger is purer; the best split has the largest sum over its two sides.
     """
     total = 0.0
-    if criterion == ENTROPY:
-        for c in range(len(counts)):
-            total += xlogx(counts[c], table)
-        return total - xlogx(n, table)
     for c in range(len(counts)):
-        total += np.float64(counts[c]) * np.float64(counts[c])
-    return total / n
+        total += class_purity(counts[c], criterion, table)
+    return of_all_classes(total, n, criterion, table)
 
 
 @kernel

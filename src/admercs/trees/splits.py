@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.trees.criteria import ENTROPY, VARIANCE, moment_purity, purity
+from admercs.trees.criteria import ENTROPY, VARIANCE, class_purity, moment_purity, of_all_classes
 
 # Entropy is costly, so a column with many codes is first looked at in steps of this size.
 STRIDE = 8
@@ -20,18 +20,25 @@ NOTHING = -np.inf
 
 
 @kernel
-def side(stats, criterion, table):  # type: ignore[no-untyped-def]
-    """Return the rows and the purity of one side of a split."""
+def weigh_split(left, totals, criterion, table):  # type: ignore[no-untyped-def]
+    """Return the rows on both sides of a split and the sum of their purities (see `criteria.purity`)."""
     if criterion == VARIANCE:
-        if stats[0] == 0:
-            return np.int64(0), 0.0
-        return stats[0], moment_purity(stats[0], stats[1])
-    n = np.int64(0)
-    for c in range(len(stats)):
-        n += stats[c]
-    if n == 0:
-        return n, 0.0
-    return n, purity(stats, n, criterion, table)
+        n_left, n_right = left[0], totals[0] - left[0]
+        pure = 0.0
+        if n_left > 0 and n_right > 0:
+            pure = moment_purity(n_left, left[1]) + moment_purity(n_right, totals[1] - left[1])
+        return n_left, n_right, pure
+    n_left, n_right = np.int64(0), np.int64(0)
+    pure_left, pure_right = 0.0, 0.0
+    for s in range(np.uint64(len(totals))):
+        rows_left = left[s]
+        rows_right = totals[s] - rows_left
+        n_left += rows_left
+        n_right += rows_right
+        pure_left += class_purity(rows_left, criterion, table)
+        pure_right += class_purity(rows_right, criterion, table)
+    pure_left = of_all_classes(pure_left, n_left, criterion, table)
+    return n_left, n_right, pure_left + of_all_classes(pure_right, n_right, criterion, table)
 
 
 @kernel
@@ -40,35 +47,35 @@ def scan_codes(  # type: ignore[no-untyped-def]
 ):
     """Try thresholds ``code <= b`` for b in low … high in steps of `stride`; return the best.
 
-    `work` holds the statistics of the two sides: work[0] left, work[1] right.
+    `work` holds statistics of left sides: work[0] that of the codes below `low` when called and the present one
+    later on, work[1] that of one step before, work[2] that of one step before the best threshold.
     """
-    width = work.shape[1]
-    left, right = work[0], work[1]
-    for s in range(width):
-        left[s] = 0
-        right[s] = totals[s]
+    width = np.uint64(work.shape[1])
+    left, before, best_before = work[0], work[1], work[2]
     best, best_bin = NOTHING, np.int64(-1)
-    fresh = False
-    for code in range(0, high + 1):
-        if code > 0 or missing_left:
-            cell = np.uint64(base + code * width)
-            for s in range(np.uint64(width)):
-                amount = hist[cell + s]
-                left[s] += amount
-                right[s] -= amount
-                fresh |= amount != 0
-        # A code without rows moves nothing: the same split as before.
-        if not fresh or code < low or (code - low) % stride != 0:
-            continue
-        fresh = False
-        n_left, pure_left = side(left, criterion, table)
-        if n_left < min_leaf:
-            continue
-        n_right, pure_right = side(right, criterion, table)
+    # Missing values stay on the right unless they are to go left.
+    first = low if low > 0 or missing_left else np.int64(1)
+    code = low
+    while code <= high:
+        begin = np.uint64(base) + np.uint64(first) * width
+        end = np.uint64(base) + np.uint64(code + 1) * width
+        for s in range(width):
+            rows, cell = left[s], begin + s
+            while cell < end:
+                rows += hist[cell]
+                cell += width
+            left[s] = rows
+        first = code + 1
+        n_left, n_right, pure = weigh_split(left, totals, criterion, table)
         if n_right < min_leaf:
             break
-        if pure_left + pure_right > best:
-            best, best_bin = pure_left + pure_right, np.int64(code)
+        if n_left >= min_leaf and pure > best:
+            best, best_bin = pure, np.int64(code)
+            for s in range(width):
+                best_before[s] = before[s]
+        for s in range(width):
+            before[s] = left[s]
+        code += stride
     return best, best_bin
 
 
@@ -89,6 +96,9 @@ def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):
         value, code = NOTHING, np.int64(-1)
         step, low, high = np.int64(stride), np.int64(0), np.int64(last)
         while step > 0:
+            for s in range(width):
+                work[0, s] = work[2, s] if low > 0 else 0
+                work[1, s] = 0
             value, code = scan_codes(
                 hist, base, totals, missing_left, criterion, min_leaf, table, step, low, high, work
             )
@@ -98,11 +108,7 @@ def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):
             step = np.int64(1 if step > 1 else 0)
         if value > best:
             best, best_bin, best_missing = value, code, missing_left
-    if best_bin >= 0:
-        best_bin = middle_of_gap(hist, base, n_codes, width, best_bin)
-        if not any_missing:
-            best_missing = larger_side(hist, base, n_codes, best_bin, width, criterion)
-    return best, best_bin, best_missing
+    return best, best_bin, best_missing, any_missing
 
 
 @kernel
@@ -188,22 +194,17 @@ def order_categories(  # type: ignore[no-untyped-def]
 def scan_order(hist, base, totals, criterion, min_leaf, table, order, present, work):  # type: ignore[no-untyped-def]
     """Try all cuts of an ordered list of categories; return the best and how many go left."""
     width = work.shape[1]
-    left, right = work[0], work[1]
+    left = work[0]
     for s in range(width):
         left[s] = 0
-        right[s] = totals[s]
     best, best_count = NOTHING, 0
     for k in range(present - 1):
         cell = base + order[k] * width
         for s in range(width):
             left[s] += hist[cell + s]
-            right[s] -= hist[cell + s]
-        n_left, pure_left = side(left, criterion, table)
-        n_right, pure_right = side(right, criterion, table)
-        if n_left < min_leaf or n_right < min_leaf:
-            continue
-        if pure_left + pure_right > best:
-            best, best_count = pure_left + pure_right, k + 1
+        n_left, n_right, pure = weigh_split(left, totals, criterion, table)
+        if n_left >= min_leaf and n_right >= min_leaf and pure > best:
+            best, best_count = pure, k + 1
     return best, best_count
 
 
@@ -252,15 +253,17 @@ def fill_bits(hist, base, width, criterion, order, present, count, bits):  # typ
 
 
 @kernel
-def best_threshold(hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table):  # type: ignore[no-untyped-def]
+def best_threshold(  # type: ignore[no-untyped-def]
+    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, work
+):
     """Search the numeric columns; return purity, column, bin and side of missing values."""
-    width = 2 if criterion == VARIANCE else len(totals)
-    work = np.zeros((2, width), np.int64)
+    width = work.shape[1]
     best, feature, best_bin, best_missing = NOTHING, -1, np.int64(0), False
+    none_missing = False
     for f in range(len(is_nominal)):
         if f == skip or is_nominal[f]:
             continue
-        value, code, missing_left = scan_numeric(
+        value, code, missing_left, any_missing = scan_numeric(
             hist,
             offsets[f] * width,
             offsets[f + 1] - offsets[f],
@@ -272,6 +275,12 @@ def best_threshold(hist, totals, offsets, is_nominal, skip, criterion, min_leaf,
         )
         if value > best:
             best, feature, best_bin, best_missing = value, f, code, missing_left
+            none_missing = not any_missing
+    if feature >= 0:
+        base, n_codes = offsets[feature] * width, offsets[feature + 1] - offsets[feature]
+        best_bin = middle_of_gap(hist, base, n_codes, width, best_bin)
+        if none_missing:
+            best_missing = larger_side(hist, base, n_codes, best_bin, width, criterion)
     return best, feature, best_bin, best_missing
 
 
@@ -291,7 +300,7 @@ def best_subset(  # type: ignore[no-untyped-def]
 ):
     """Search the nominal columns; return purity and column, `bits` receives the subset."""
     width = 2 if criterion == VARIANCE else len(totals)
-    work = np.zeros((2, width), np.int64)
+    work = np.zeros((1, width), np.int64)
     trial = np.zeros(4, np.uint64)
     best, feature = NOTHING, -1
     for f in range(len(is_nominal)):
@@ -337,8 +346,10 @@ def best_split(
     """
     pure, feature, code, missing_left = NOTHING, -1, 0, False
     if not is_nominal.all():
+        # Made here: an allocation in a kernel takes long to compile.
+        work = np.empty((3, 2 if criterion == VARIANCE else len(totals)), np.int64)
         pure, feature, code, missing_left = best_threshold(
-            hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table
+            hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, work
         )
     if is_nominal.any():
         subset_pure, column = best_subset(
