@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Debian's Chromium, for the tests of the report in a real browser.
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
 
-.PHONY: demo test lint speed ablation explanations reproduce browser elki spark scale clean
+.PHONY: demo test lint speed ablation explanations reproduce experiments browser elki spark scale clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,11 @@ explanations: $(VENV)/.installed-benchmark
 
 reproduce: $(VENV)/.installed-experiments
 	$(BIN)/admercs reproduce --out reproduction $(if $(wildcard ../shared/data),--data ../shared/data)
+
+# A complete run with the untuned defaults, and docs/experiments.md from it.
+experiments: $(VENV)/.installed-experiments
+	$(BIN)/admercs reproduce --defaults --out reproduction $(if $(wildcard ../shared/data),--data ../shared/data)
+	$(BIN)/python benchmarks/experiments_page.py reproduction
 
 # The report in a real browser: installs Debian's Chromium first.
 browser: $(VENV)/.installed-test

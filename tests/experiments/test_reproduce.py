@@ -112,6 +112,12 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path, instant, capsys):
     assert "Wilt_withoutdupl_norm_05.arff" in capsys.readouterr().err
 
 
+def test_a_damaged_store_is_an_error_that_names_it(tmp_path, capsys):
+    (tmp_path / "results.sqlite").write_text("no database, but a file long enough to look like one")
+    assert main(["--benchmark", "Synth-C", "--quick", "--out", str(tmp_path)]) == 1
+    assert "results.sqlite is not a store of results" in capsys.readouterr().err
+
+
 def test_wrong_options(tmp_path, capsys):
     assert main(["--jobs", "0"]) == 2
     assert main(["--data", str(tmp_path / "gone"), "--out", str(tmp_path)]) == 1

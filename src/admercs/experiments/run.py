@@ -23,12 +23,12 @@ Say = Callable[[str], None]
 #: Rough seconds of a run: fixed, per thousand cells, and the power of the number of points it
 #: grows with (less than 1 where points share work). For the estimate of the time left only.
 _COST = {
-    "AD-MERCS": (0.01, 0.05, 0.6),
+    "AD-MERCS": (0.01, 0.03, 0.5),
     "ADMERCS()": (0.05, 0.05, 1.0),
-    "ALSO": (0.1, 0.08, 1.0),
+    "ALSO": (0.05, 0.1, 0.35),
     "HBOS": (0.01, 0.001, 1.0),
-    "HiCS": (0.1, 0.1, 0.2),
-    "iForest": (0.8, 0.01, 1.0),
+    "HiCS": (0.1, 0.02, 0.2),
+    "iForest": (0.4, 0.004, 0.8),
     "kNN": (0.01, 0.002, 0.3),
     "LOF": (0.01, 0.002, 0.6),
 }

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from admercs.datasets import DamagedFileError
+
 __all__ = ["Result", "Store", "encode_point"]
 
 _SCHEMA = """
@@ -81,7 +83,10 @@ class Store:
         self.path = path
         # Several processes write: each waits for its turn.
         self._connection = sqlite3.connect(path, timeout=120)
-        self._connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.DatabaseError as error:
+            raise DamagedFileError(f"{path} is not a store of results: {error}") from error
         # Survives the end of the process at any time; a power cut may cost the last few results.
         self._connection.execute("PRAGMA synchronous = NORMAL")
         with self._connection:
