@@ -12,7 +12,6 @@ import matplotlib.pyplot as plt
 
 from admercs.explanation import Explanations
 from admercs.explanation.plots import plot_cells, plot_context, plot_reason, plot_row
-from admercs.table import prepare, read_frame
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +30,22 @@ def test_every_reason_can_be_drawn(model, table) -> None:
             plt.close(ax.figure)
 
 
+def test_the_picture_shows_the_stretch_where_the_rows_are(model, table) -> None:
+    pay = "pay (kEUR)"
+    reasons = [reason for row in model.top(table, 20, top=3) for reason in row.reasons]
+    odd = [r for r in reasons if r.target == pay and r.typical and r.typical.kind == "intervals"]
+    span = table[pay].max() - table[pay].min()
+    assert odd
+    for reason in odd:
+        ax = plot_reason(model.model_, reason)
+        low, high = ax.get_xlim()
+        assert low < reason.value < high
+        assert high - low < 3 * span
+        # The whole table can be seen beside a narrow context.
+        assert all(max(line.get_ydata()) == pytest.approx(1) for line in ax.lines[:-1])
+        plt.close(ax.figure)
+
+
 def test_new_rows_with_missing_and_unseen_values_can_be_drawn(model, table) -> None:
     row = table.iloc[[5]].astype({"age": float}).assign(job="astronaut", age=None)
     for reason in model.explain(row.astype({"age": float}), top=4)[0].reasons:
@@ -47,9 +62,8 @@ def test_a_row_shows_its_reasons_side_by_side(model, table) -> None:
 
 
 def test_contexts_show_their_members(model, table) -> None:
-    values = prepare(read_frame(table), model.model_.schema).block(0, len(table))
     leaf = model.explain(table.head(1), top=1)[0].reasons[0].context
-    ax = plot_context(model.model_, model.describe_context(leaf), values)
+    ax = plot_context(model.model_, model.describe_context(leaf), table)
     ax.figure.canvas.draw()
     assert ax.get_title(loc="left")
     assert ax.get_xlabel()

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.typical import to_log_density
 
-__all__ = ["density", "log_density"]
+__all__ = ["density", "log_density", "visible_density"]
+
+NEGLIGIBLE = 0.02  # of a curve's height: a line's width; tails are long
 
 
 def log_density(
@@ -32,6 +34,19 @@ def density(likelihoods: Likelihoods, slot: int) -> tuple[NDArray[np.float64], N
         points.append(np.concatenate((before, x, after)))
         values.append(np.concatenate((0 * np.array(before), np.exp(heights), 0 * np.array(after))))
     return np.concatenate(points), np.concatenate(values)
+
+
+def visible_density(
+    likelihoods: Likelihoods, slot: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a curve as it is drawn: over the stretch where it can be seen, its peak at 1."""
+    x, heights = density(likelihoods, slot)
+    heights = heights / max(float(heights.max(initial=0.0)), 1e-300)
+    seen = np.flatnonzero(heights > NEGLIGIBLE)
+    if not len(seen):
+        return np.empty(0), np.empty(0)
+    stretch = slice(max(0, seen[0] - 1), seen[-1] + 2)
+    return x[stretch], heights[stretch]
 
 
 def _segments(

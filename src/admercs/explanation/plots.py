@@ -17,10 +17,11 @@ from admercs.density.likelihoods import CONTINUOUS
 from admercs.detector.model import Model
 from admercs.explanation.axes import axis_values, label_axis, working_value
 from admercs.explanation.collection import Explanations
-from admercs.explanation.curves import density
+from admercs.explanation.curves import visible_density
 from admercs.explanation.reasons import Context, Reason, RowExplanation
 from admercs.explanation.text import label_text, score_text
 from admercs.explanation.voice import Voice
+from admercs.table import prepare, read_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +32,7 @@ _DARK, _MIDDLE, _LIGHT, _PALE = "#1b3a57", "#7a8a99", "#c3ccd4", "#e4e9ee"
 _ACCENT = "#c2410c"
 MAX_BARS = 12
 MAX_POINTS = 20_000
+LEGEND = 0.35  # room above what is shown, as a part of its height
 
 
 def _pyplot() -> Any:
@@ -73,7 +75,8 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
         _draw_bars(ax, voice, attribute, (node, root), reason)
     ax.set_title(fill(reason.text, 68), fontsize=9, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=8)
+    ax.set_ylim(0, 1 + LEGEND)
+    ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper left")
     return ax
 
 
@@ -118,9 +121,7 @@ def plot_row(model: Model, row: RowExplanation, top: int = 3) -> NDArray[Any]:
     return np.asarray(axes[0])
 
 
-def plot_context(
-    model: Model, context: Context, values: NDArray[np.float64], ax: Axes | None = None
-) -> Axes:
+def plot_context(model: Model, context: Context, X: Any, ax: Axes | None = None) -> Axes:
     """Show the members of a context among all rows, in the two attributes that matter most.
 
     Parameters
@@ -129,8 +130,8 @@ def plot_context(
         The fitted model.
     context : Context
         A context.
-    values : ndarray of float64, one row per attribute
-        The working values of the rows to show, usually of the training table.
+    X : table
+        The rows to show, usually the training table.
     ax : Axes, optional
         Where to draw; by default on a new figure.
 
@@ -141,6 +142,8 @@ def plot_context(
     """
     if ax is None:
         _, ax = _pyplot().subplots(figsize=(6.2, 4.6), layout="constrained")
+    frame = read_frame(X)
+    values = prepare(frame, model.schema).block(0, frame.n_rows)
     voice = Voice(model)
     attribute = model.forest.tree_of(context.leaf)
     ranges = voice.paths.ranges(context.leaf)
@@ -218,26 +221,28 @@ def _draw_densities(
     column, likelihoods = voice.column(attribute), voice.model.likelihoods
     node, root = nodes
     own = working_value(column, reason.value)
-    curves = [density(likelihoods, voice.slot(each)) for each in (node, root)]
-    x, heights = curves[0]
+    # Each to its own height: a narrow context would make the whole table a flat line.
+    x, heights = visible_density(likelihoods, voice.slot(node))
     if node != root:
-        ax.plot(axis_values(column, curves[1][0]), curves[1][1], "--", color=_MIDDLE, lw=1.2,
+        all_x, all_heights = visible_density(likelihoods, voice.slot(root))
+        ax.plot(axis_values(column, all_x), all_heights, "--", color=_MIDDLE, lw=1.2,
                 label="whole table")  # fmt: skip
     name = "whole table" if node == root else f"these rows (n = {reason.n:,})"
     ax.plot(axis_values(column, x), heights, color=_DARK, lw=1.8, label=name)
-    shaded = False
-    for low, high in voice.region(attribute, voice.slot(node)):
-        if reason.typical is not None:
-            part = (x >= low) & (x <= high)
-            label = None if shaded else "typical"
-            ax.fill_between(axis_values(column, x[part]), heights[part], color=_LIGHT, label=label)
-            shaded = True
+    regions = [] if reason.typical is None else voice.region(attribute, voice.slot(node))
+    for k, (low, high) in enumerate(regions):
+        part = np.concatenate(([low], x[(x > low) & (x < high)], [high]))
+        shade = np.interp(part, x, heights, left=0.0, right=0.0)
+        label = "typical" if k == 0 else None
+        ax.fill_between(axis_values(column, part), shade, color=_LIGHT, label=label)
     if not math.isnan(own):
         at = axis_values(column, np.array([own]))[0]
-        ax.axvline(at, color=_ACCENT, lw=1.6, ls="-.", label=f"this row: {reason.value_text}")
-    ax.set_ylim(bottom=0)
+        ax.axvline(
+            at, ymax=1 / (1 + LEGEND), color=_ACCENT, lw=1.6, ls="-.",
+            label=f"this row: {reason.value_text}",
+        )  # fmt: skip
     ax.set_yticks([])
-    ax.set_ylabel("density")
+    ax.set_ylabel("relative density")
     label_axis(ax, column, "x")
 
 
@@ -300,7 +305,6 @@ def _draw_bars(
         label=f"this row: {reason.value_text}",
     )
     ax.set_xticks(place, labels, rotation=30 if sum(map(len, labels)) > 40 else 0)
-    ax.set_ylim(0, 1.5)  # leaves room for the legend
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.set_ylabel("share of the rows")

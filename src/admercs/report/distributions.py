@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.detector.model import Model
-from admercs.explanation.curves import density
+from admercs.explanation.curves import visible_density
 from admercs.explanation.values import ColumnVoice
 from admercs.table.columns import Column
 
@@ -21,7 +21,6 @@ __all__ = ["AXES", "Distributions", "axis_value", "significant"]
 AXES = {"date": "time", "datetime": "time", "time": "clock", "duration": "duration"}
 
 POINTS = 80  # of a curve: enough for a plot 400 pixels wide
-NEGLIGIBLE = 0.02  # of a curve's height: two pixels; tails are long
 MOST_SHARES = 8  # values of a context that are told; its plot shows fewer
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -153,20 +152,16 @@ def _counts(likelihoods: Likelihoods, slot: int) -> NDArray[np.int64]:
 
 
 def _curve(likelihoods: Likelihoods, slot: int, column: Column) -> dict[str, Any]:
-    """Sample a density on an even grid over the stretch where it can be seen."""
-    x, height = density(likelihoods, slot)
-    height = height / max(float(height.max(initial=0.0)), 1e-300)
-    seen = np.flatnonzero(height > NEGLIGIBLE)
-    if not len(seen):
+    """Sample a density on an even grid."""
+    x, height = visible_density(likelihoods, slot)
+    if not len(x):
         return {"start": 0.0, "step": 1.0, "y": []}
-    first, last = max(0, seen[0] - 1), min(len(x) - 1, seen[-1] + 1)
-    grid = np.linspace(x[first], x[last], POINTS)
+    grid = np.linspace(x[0], x[-1], POINTS)
     step = float(grid[1] - grid[0])
     sampled = np.interp(grid, x, height)
     # A peak narrower than the grid must not fall between two of its points.
     nearest = np.clip(np.rint((x - grid[0]) / (step or 1.0)).astype(int), 0, POINTS - 1)
-    inside = slice(first, last + 1)
-    np.maximum.at(sampled, nearest[inside], height[inside])
+    np.maximum.at(sampled, nearest, height)
     scale = _axis_scale(column)
     return {
         "start": significant((float(grid[0]) + column.origin) * scale, 12),
