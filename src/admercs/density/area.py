@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints
+from admercs.density.arrays import Floats, Ints, highest, owners, totals
 
 N_KNOTS = 512
 """Heights at which the area is computed; between them its logarithm is as good as straight."""
@@ -36,60 +35,39 @@ def log_areas(ptr: Ints, level: Floats, mass: Floats) -> tuple[Floats, Floats]:
     (array([3.]), array([0.5, 1. ]))
     """
     n_slots = len(ptr) - 1
-    top, knots = np.zeros(n_slots), np.zeros((n_slots, N_KNOTS + 1))
-    _fill_knots(ptr, level, mass, top, knots)
+    slot = owners(ptr)
+    total = totals(slot, mass, n_slots)
+    top = np.maximum(highest(level, ptr), 0.0)
+    height = np.maximum(level, 0.0)
+    # Mass per stretch between two knots, and the same mass over its density.
+    stretch = (height / np.where(top > 0, top, 1.0)[slot] * N_KNOTS).astype(np.int64)
+    key = slot * (N_KNOTS + 1) + np.minimum(stretch, N_KNOTS)
+    shape = n_slots, N_KNOTS + 1
+    at_most = totals(key, mass, shape[0] * shape[1]).reshape(shape)
+    inverse = totals(key, mass * np.exp(-height), shape[0] * shape[1]).reshape(shape)
+    below, above = np.zeros(shape), np.empty(shape)
+    np.cumsum(at_most[:, :-1], axis=1, out=below[:, 1:])
+    above[:, 0] = np.cumsum(inverse, axis=1)[:, -1]
+    above[:, 1:] = inverse[:, :-1]
+    above = np.subtract.accumulate(above, axis=1)
+    # With one height only, every value is as likely as any other.
+    known = (total > 0) & (top > 0)
+    knots = np.zeros(shape)
+    area = below + np.exp(top[:, None] * np.arange(N_KNOTS + 1) / N_KNOTS) * above
+    knots[known] = np.minimum(0.0, np.log(area[known] / total[known, None]))
+    knots[:, -1] = 0.0
     return top, knots
 
 
-@kernel
-def _fill_knots(ptr: Ints, level: Floats, mass: Floats, top: Floats, knots: Floats) -> None:
-    at_most = np.zeros(N_KNOTS + 2)  # mass per stretch between two knots …
-    inverse = np.zeros(N_KNOTS + 2)  # … and the same mass over its density
-    for slot in range(len(ptr) - 1):
-        total, highest = 0.0, 0.0
-        for p in range(ptr[slot], ptr[slot + 1]):
-            total += mass[p]
-            highest = max(highest, level[p])
-        top[slot] = highest
-        if total == 0.0 or highest == 0.0:
-            continue  # one height only: every value is as likely as any other
-        for b in range(N_KNOTS + 2):
-            at_most[b] = 0.0
-            inverse[b] = 0.0
-        for p in range(ptr[slot], ptr[slot + 1]):
-            height = max(0.0, level[p])
-            stretch = min(N_KNOTS, int(height / highest * N_KNOTS))
-            at_most[stretch] += mass[p]
-            inverse[stretch] += mass[p] * np.exp(-height)
-        above = 0.0
-        for b in range(N_KNOTS + 1):
-            above += inverse[b]
-        below = 0.0
-        for b in range(N_KNOTS + 1):
-            area = (below + np.exp(highest * b / N_KNOTS) * above) / total
-            knots[slot, b] = min(0.0, np.log(area))
-            below += at_most[b]
-            above -= inverse[b]
-        knots[slot, N_KNOTS] = 0.0
-
-
-@kernel
-def to_area(slot_of: Ints, log_density: Floats, top: Floats, knots: Floats, out: Floats) -> None:
-    """Write log ω for log densities relative to the floor; below the floor it falls with the density."""
-    for p in range(len(log_density)):
-        slot = slot_of[p]
-        height = log_density[p]
-        if top[slot] == 0.0:
-            out[p] = 0.0
-        elif height <= 0.0:
-            out[p] = knots[slot, 0] + height
-        elif height >= top[slot]:
-            out[p] = 0.0
-        else:
-            place = height / top[slot] * N_KNOTS
-            b = min(int(place), N_KNOTS - 1)
-            part = place - b
-            out[p] = (1 - part) * knots[slot, b] + part * knots[slot, b + 1]
+def to_area(slot: Ints, log_density: Floats, top: Floats, knots: Floats) -> Floats:
+    """Return log ω for log densities relative to the floor; below the floor it falls with the density."""
+    top = top[slot]
+    place = np.clip(log_density / np.where(top > 0, top, 1.0), 0.0, 1.0) * N_KNOTS
+    b = np.minimum(place.astype(np.int64), N_KNOTS - 1)
+    part = place - b
+    between = (1 - part) * knots[slot, b] + part * knots[slot, b + 1]
+    log_area = np.where(log_density <= 0.0, knots[slot, 0] + log_density, between)
+    return np.where((top == 0.0) | (log_density >= top), 0.0, log_area)
 
 
 def heights_of_areas(top: Floats, knots: Floats) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.fft import dct
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints
+from admercs.density.arrays import Floats, Ints, ranges, totals
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import CORE, Grids
 from admercs.density.spread import Spread
@@ -55,8 +55,7 @@ def select_bandwidths(
     h = reference_rule(spread)
     try_isj = np.flatnonzero((spread.n_distinct >= MIN_DISTINCT) & (h > 0))
     if len(try_isj):
-        histogram = np.zeros((len(try_isj), N_COSINES))
-        _fill_histograms(counts.ptr, counts.cell, counts.weight, grids.size, try_isj, histogram)
+        histogram = _histograms(counts, grids.size, try_isj)
         size = grids.size[try_isj]
         t = solve_isj(histogram, spread.n_core[try_isj], h[try_isj] / size)
         h[try_isj] = np.where(t > 0, np.sqrt(t) * size, h[try_isj])
@@ -119,16 +118,15 @@ def solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
     return t
 
 
-@kernel
-def _fill_histograms(
-    ptr: Ints, cell: Ints, weight: Ints, size: Ints, slots: Ints, histogram: Floats
-) -> None:
-    for row in range(len(slots)):
-        slot = slots[row]
-        joined = size[slot] // N_COSINES
-        for p in range(ptr[slot], ptr[slot + 1]):
-            if 0 <= cell[p] < size[slot]:
-                histogram[row, cell[p] // joined] += weight[p]
+def _histograms(counts: ValueCounts, size: Ints, slots: Ints) -> Floats:
+    """Return the rows of some slots' cores in ``N_COSINES`` bins."""
+    p, row = ranges(counts.ptr[slots], counts.ptr[slots + 1])
+    cell, size = counts.cell[p], size[slots]
+    inside = np.flatnonzero((cell >= 0) & (cell < size[row]))
+    row, cell = row[inside], cell[inside]
+    binned = row * N_COSINES + cell // (size // N_COSINES)[row]
+    rows = totals(binned, counts.weight[p[inside]], len(slots) * N_COSINES)
+    return rows.reshape(len(slots), N_COSINES)
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints, pointers
+from admercs.density.arrays import Floats, Ints, owners, pointers
 from admercs.density.grids import Grids
 from admercs.density.plans import TargetPlan, restrict
 
@@ -169,12 +169,19 @@ def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
 
 def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
-    outside = np.ascontiguousarray(outside[:, np.lexsort((outside[1], outside[0]))])
-    room = np.count_nonzero(dense) + outside.shape[1]
-    ptr = np.zeros_like(grids.ptr)
-    cell, weight = np.empty((2, room), dtype=np.int64)
-    used = _list_cells(dense, grids.ptr, outside, ptr, cell, weight)
-    return ValueCounts(ptr, cell[:used], weight[:used])
+    found = np.flatnonzero(dense)
+    ptr = np.searchsorted(found, grids.ptr)  # where each slot's cells begin
+    cell, weight = found - grids.ptr[owners(ptr)], dense[found].astype(np.int64)
+    slot, far, its_weight = outside[:, np.lexsort((outside[1], outside[0]))]
+    first = np.ones(len(slot), dtype=np.bool_)
+    first[1:] = (slot[1:] != slot[:-1]) | (far[1:] != far[:-1])
+    its_weight = np.add.reduceat(its_weight, np.flatnonzero(first)) if len(slot) else its_weight
+    slot, far = slot[first], far[first]
+    where = np.where(far < 0, ptr[slot], ptr[slot + 1])
+    n_outside = np.bincount(slot, minlength=len(ptr) - 1)
+    return ValueCounts(
+        ptr + pointers(n_outside), np.insert(cell, where, far), np.insert(weight, where, its_weight)
+    )
 
 
 @kernel
@@ -243,37 +250,6 @@ def _count_values(
                     outside[2, used] = weight
                     used += 1
     return len(values), used
-
-
-@kernel
-def _list_cells(
-    dense: NDArray[np.int32], core_ptr: Ints, outside: Ints, ptr: Ints, cell: Ints, weight: Ints
-) -> int:
-    """List a slot's cells below the core, in it and above it; return their number."""
-    used = 0
-    o = 0
-    for slot in range(len(ptr) - 1):
-        core_listed = False
-        while True:
-            is_mine = o < outside.shape[1] and outside[0, o] == slot
-            if not core_listed and not (is_mine and outside[1, o] < 0):
-                for p in range(core_ptr[slot], core_ptr[slot + 1]):
-                    if dense[p] != 0:
-                        cell[used] = p - core_ptr[slot]
-                        weight[used] = dense[p]
-                        used += 1
-                core_listed = True
-            if not is_mine:
-                break
-            if used > ptr[slot] and cell[used - 1] == outside[1, o]:
-                weight[used - 1] += outside[2, o]
-            else:
-                cell[used] = outside[1, o]
-                weight[used] = outside[2, o]
-                used += 1
-            o += 1
-        ptr[slot + 1] = used
-    return used
 
 
 @kernel

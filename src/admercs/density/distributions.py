@@ -130,9 +130,8 @@ def _of_tables(
         log_least = log_floor
     else:
         top, knots = log_areas(tables.level_ptr, tables.level, tables.mass)
-        table, log_typical = np.empty(len(tables.table)), np.empty(n_slots)
-        to_area(slot_of, tables.table, top, knots, table)
-        to_area(np.arange(n_slots), tau, top, knots, log_typical)
+        table = to_area(slot_of, tables.table, top, knots)
+        log_typical = to_area(np.arange(n_slots), tau, top, knots)
         log_floor = knots[:, 0].copy()
         # A value never seen is as likely as one seen once.
         once = -np.log(np.maximum(target.n - target.n_missing, 1))

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from admercs._compile import kernel
 from admercs.density.arrays import Floats, Ints
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
-from admercs.density.smoothing import cubic
+from admercs.density.smoothing import cubic as plain_cubic
 
+cubic = kernel(plain_cubic)
 LOG_TWO = 0.6931471805599453
 PEAK_WIDTH = 3.0
 """One over the height of a kernel, in bandwidths: about √(2π)."""

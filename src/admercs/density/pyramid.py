@@ -14,13 +14,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints
+from admercs.density.arrays import Floats, Ints, pointers, ranges
 from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import Grids
 from admercs.density.kernels import RATIO, Shape
-from admercs.density.runs import Blocks
-from admercs.density.smoothing import cubic, join_cells, lay_out, spread_rows
+from admercs.density.smoothing import (
+    Blocks,
+    Cells,
+    Places,
+    interpolate,
+    join_cells,
+    lay_out,
+    spread_rows,
+)
 
 _CELLS = 32  # joined cells per bandwidth, up to twice as many
 _FINE = 8  # points per bandwidth ...
@@ -39,29 +45,31 @@ _BETWEEN = np.array([
 ])  # fmt: skip
 
 
-class Cells(NamedTuple):
-    """Rows per cell, cells of a slot in ascending order."""
-
-    ptr: Ints
-    cell: Ints
-    mass: Floats
-
-
-class Level(NamedTuple):
-    """One level of the densities of all slots, relative to the floor."""
-
-    step: Floats  # per slot: spacing of the points
-    blocks: Blocks
-    plain: Floats  # without mirrors
-    mirrored: Floats  # with mirrors; the same array where there are none
-
-
 class Pyramid(NamedTuple):
-    """The levels of the densities of all slots, the finest first."""
+    """The densities of all slots, relative to the floor, on all levels, the finest first.
 
-    levels: list[Level]
+    The blocks of all levels lie one after the other: those of slot s on level j are the blocks of
+    the *row* ``j * slots + s``.
+    """
+
+    blocks: Blocks
+    level_at: Ints  # levels + 1: where the points of each level begin
+    step: Floats  # levels x slots: spacing of the points
+    lift: Ints  # per block: position of a point of the next level, less that point's number
+    plain: Floats  # at all points, without mirrors
+    mirrored: Floats  # with mirrors; the same array where there are none
     cells: Cells  # of the finest level
+    places: Places  # of these cells
     spacing: Ints  # per slot: cells from one point of the finest level to the next
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels."""
+        return len(self.step)
+
+    def points(self, level: int) -> slice:
+        """Return where the points of a level lie."""
+        return slice(self.level_at[level], self.level_at[level + 1])
 
 
 def build_pyramid(
@@ -77,70 +85,82 @@ def build_pyramid(
     n_levels = len(shape.weight)
     height = shape.height / shape.peak
     cells, width = Cells(counts.ptr, counts.cell, counts.weight / ONE), grids.width
-    levels = []
+    levels, steps, densities = [], [], []
     for j in range(n_levels):
         h = bandwidth * float(RATIO**j) / width
         shift = np.maximum(np.floor(np.log2(h / _CELLS)), 0).astype(np.int64)
-        cells, width, h = _join(cells, shift), width * 2.0**shift, h / 2.0**shift
+        cells, width, h = join_cells(cells, shift), width * 2.0**shift, h / 2.0**shift
         reach = _REACH * h if n_levels > 1 else np.sqrt(2 * np.log(rows / _CUT)) * h
         if j == 0:
-            spacing, blocks = _lay_out_finest(cells, h, reach, cap, RATIO if n_levels > 1 else 1)
-            finest, fine_spacing = cells, spacing
+            align = RATIO if n_levels > 1 else 1
+            spacing, blocks, places = _lay_out_finest(cells, h, reach, cap, align)
+            finest = cells, places, spacing
         else:
             spacing = (RATIO * spacing) >> shift
-            blocks = _lay_out(cells, spacing, reach, RATIO)
+            blocks, places = lay_out(cells, spacing, _in_points(reach, spacing), RATIO)
         density = np.zeros(int(blocks.at[-1]))
         spread_rows(
-            *cells, spacing, (reach / spacing).astype(np.int64) + 1, h,
-            height[j], shape.width[j], *blocks, density,
+            cells.ptr, cells.mass, *places, spacing, _in_points(reach, spacing), h,
+            height[j], shape.width[j], density,
         )  # fmt: skip
-        step = spacing.astype(np.float64) * width
-        levels.append(_mirror(Level(step, blocks, density, density), grids, limits))
-    for fine, coarse in zip(levels[-2::-1], levels[:0:-1], strict=True):
-        _add_coarser(*fine.blocks, fine.plain, *coarse.blocks, coarse.plain, _BETWEEN)
-        if limits is not None:
-            _add_coarser(*fine.blocks, fine.mirrored, *coarse.blocks, coarse.mirrored, _BETWEEN)
-    return Pyramid(levels, finest, fine_spacing)
+        levels.append(blocks)
+        steps.append(spacing.astype(np.float64) * width)
+        densities.append(density)
+    blocks, plain = _stack(levels), np.concatenate(densities)
+    level_at = pointers(np.array([len(density) for density in densities]))
+    step, lift = np.stack(steps), _lift(blocks, len(rows))
+    pyramid = Pyramid(blocks, level_at, step, lift, plain, plain, *finest)
+    if limits is not None:
+        pyramid = pyramid._replace(mirrored=_mirror(pyramid, grids, limits))
+    _add_coarser(pyramid)
+    return pyramid
 
 
-def positions(level: Level, grids: Grids, values: float | Floats) -> Floats:
-    """Return where values lie on each slot's points of a level."""
+def positions(pyramid: Pyramid, grids: Grids, value: float) -> Floats:
+    """Return where a value lies on the points of each level and slot (levels x slots)."""
     with np.errstate(over="ignore"):
-        return np.asarray((values - grids.left) / level.step)
+        return np.asarray((value - grids.left) / pyramid.step)
 
 
 def edge_ratios(pyramid: Pyramid, grids: Grids, limits: tuple[float, float]) -> Floats:
     """Return log(κ / g) of each slot at both mirrors, by which g is raised beyond them."""
     ratios = np.zeros((2, len(grids.left)))
-    for level in pyramid.levels[::-1]:  # the finest level there has the last word
-        for side in range(2):
-            at = positions(level, grids, limits[side])
-            _edge_ratio(*level.blocks, level.plain, level.mirrored, at, ratios[side])
+    _, row, origin, size, at = pyramid.blocks
+    for ratio, limit in zip(ratios, limits, strict=True):
+        where = positions(pyramid, grids, limit).ravel()[row] - origin
+        # Coarse levels first: the finest one there has the last word.
+        inside = np.flatnonzero((where >= 1) & (where < size - 2))[::-1]
+        i = where[inside].astype(np.int64)
+        place, t = i + at[inside], where[inside] - i
+        g = interpolate(pyramid.plain, place, t)
+        kappa = interpolate(pyramid.mirrored, place, t)
+        seen = g > _TINY
+        ratio[row[inside[seen]] % len(ratio)] = np.log(kappa[seen] / g[seen])
     return ratios
 
 
 def log_densities(
     pyramid: Pyramid, grids: Grids, limits: tuple[float, float] | None, ratios: Floats
-) -> list[Floats]:
-    """Return per level the log density at all points, on this side of the mirrors and beyond.
+) -> Floats:
+    """Return the log density at all points, on this side of the mirrors and beyond.
 
     Where there is a finer level, a level takes over its points: it is read there only if it tells
-    the same, or if a table is too long for all details. The levels' ``plain`` does likewise.
+    the same, or if a table is too long for all details. The pyramid's ``plain`` does likewise.
     """
-    found = []
-    for level in pyramid.levels:
-        y = log_density(level.mirrored)
+    y = log_density(pyramid.mirrored)
+    if limits is not None:
+        _fill_outside(pyramid, grids, limits, ratios, y)
+    _, _, origin, size, at = pyramid.blocks
+    # Every RATIO-th point of a block is one of the next level's; they follow each other like the levels.
+    q, block = ranges(-(-origin // RATIO), (origin + size - 1) // RATIO + 1)
+    here, there = (at[:-1] - origin)[block] + q * RATIO, q + pyramid.lift[block]
+    ends = np.searchsorted(here, pyramid.level_at)
+    for j in range(pyramid.n_levels - 1):
+        old, new = here[ends[j] : ends[j + 1]], there[ends[j] : ends[j + 1]]
+        y[new] = y[old]
         if limits is not None:
-            low, high = (positions(level, grids, limit) for limit in limits)
-            _fill_outside(*level.blocks, level.plain, low, high, ratios, y)
-        found.append(y)
-    for fine, coarse, y, above in zip(
-        pyramid.levels, pyramid.levels[1:], found, found[1:], strict=False
-    ):
-        _carry_up(*fine.blocks, y, *coarse.blocks, above)
-        if limits is not None:
-            _carry_up(*fine.blocks, fine.plain, *coarse.blocks, coarse.plain)
-    return found
+            pyramid.plain[new] = pyramid.plain[old]
+    return y
 
 
 def log_density(density: Floats) -> Floats:
@@ -148,164 +168,105 @@ def log_density(density: Floats) -> Floats:
     return np.log(np.maximum(density, _TINY))
 
 
-def _join(cells: Cells, shift: Ints) -> Cells:
-    """Join the cells of each slot (see ``join_cells``)."""
-    # Joining may share a cell between two, and rows far out take one more.
-    room = 2 * len(cells.cell) + len(shift)
-    ptr = np.zeros(len(shift) + 1, dtype=np.int64)
-    cell, mass = np.empty(room, dtype=np.int64), np.empty(room)
-    used = join_cells(*cells, shift, ptr, cell, mass)
-    return Cells(ptr, cell[:used], mass[:used])
-
-
-def _lay_out(cells: Cells, spacing: Ints, reach: Floats, align: int) -> Blocks:
-    points = (reach / spacing).astype(np.int64) + 1
-    blocks = Blocks(
-        np.zeros(len(spacing) + 1, dtype=np.int64),
-        np.empty(len(cells.cell), dtype=np.int64),
-        np.zeros(len(cells.cell) + 1, dtype=np.int64),
-    )
-    n_blocks = lay_out(cells.ptr, cells.cell, spacing, points, align, *blocks)
-    return Blocks(blocks.ptr, blocks.origin[:n_blocks], blocks.at[: n_blocks + 1])
+def _in_points(reach: Floats, spacing: Ints) -> Ints:
+    return (reach / spacing).astype(np.int64) + 1
 
 
 def _lay_out_finest(
     cells: Cells, h: Floats, reach: Floats, cap: Ints, align: int
-) -> tuple[Ints, Blocks]:
+) -> tuple[Ints, Blocks, Places]:
     """Lay out the finest points, fewer of them where they are too many."""
     spacing = (h / _FINE).astype(np.int64)
-    blocks = _lay_out(cells, spacing, reach, align)
+    blocks, places = lay_out(cells, spacing, _in_points(reach, spacing), align)
     long = np.diff(blocks.at[blocks.ptr]) > cap
     if long.any():
         spacing = np.where(long, (h / _COARSE).astype(np.int64), spacing)
-        blocks = _lay_out(cells, spacing, reach, align)
-    return spacing, blocks
+        blocks, places = lay_out(cells, spacing, _in_points(reach, spacing), align)
+    return spacing, blocks, places
 
 
-def _mirror(level: Level, grids: Grids, limits: tuple[float, float] | None) -> Level:
-    if limits is None:
-        return level
-    low, high = (positions(level, grids, limit) for limit in limits)
-    mirrored = level.plain.copy()
-    _add_images(*level.blocks, level.plain, low, high, mirrored)
-    return level._replace(mirrored=mirrored)
+def _stack(levels: list[Blocks]) -> Blocks:
+    """Put the blocks of all levels one after the other."""
+    n_slots = len(levels[0].ptr) - 1
+    row = np.concatenate([blocks.slot + j * n_slots for j, blocks in enumerate(levels)])
+    origin = np.concatenate([blocks.origin for blocks in levels])
+    size = np.concatenate([blocks.size for blocks in levels])
+    ptr = pointers(np.bincount(row, minlength=n_slots * len(levels)))
+    return Blocks(ptr, row, origin, size, pointers(size))
 
 
-@kernel
-def _add_coarser(
-    block_ptr: Ints, origin: Ints, at: Ints, density: Floats,
-    above_ptr: Ints, above_origin: Ints, above_at: Ints, above: Floats, between: Floats,
-) -> None:  # fmt: skip
-    """Add a level's density to that of the next finer one.
+def _lift(blocks: Blocks, n_slots: int) -> Ints:
+    """Find the next level's block above each block; see ``Pyramid``. The last level's is of no use.
 
-    Row t of ``between`` weighs six points of the level to interpolate at a t-th part of an interval.
+    The blocks of a level lie well within those of the next.
     """
-    for slot in range(len(block_ptr) - 1):
-        over = above_ptr[slot]
-        for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            first = origin[block]
-            while above_origin[over] + above_at[over + 1] - above_at[over] <= first // RATIO:
-                over += 1
-            shift = above_at[over] - above_origin[over]
-            for p in range(at[block], at[block + 1]):
-                point = first + p - at[block]
-                i = point // RATIO
-                phase = point - i * RATIO
-                for k in range(6):
-                    density[p] += between[phase, k] * above[i + shift + k - 2]
+    # Complex numbers are ordered like pairs: by row, then by where a block ends.
+    ends = blocks.slot + 1j * (blocks.origin + blocks.size)
+    above = blocks.slot + n_slots + 1j * (blocks.origin // RATIO)
+    over = np.searchsorted(ends, above, side="right")
+    return np.append(blocks.at[:-1] - blocks.origin, 0)[over]
 
 
-@kernel
-def _carry_up(
-    block_ptr: Ints, origin: Ints, at: Ints, y: Floats,
-    above_ptr: Ints, above_origin: Ints, above_at: Ints, above: Floats,
-) -> None:  # fmt: skip
-    """Put every ``RATIO``-th point into the next level."""
-    for slot in range(len(block_ptr) - 1):
-        over = above_ptr[slot]
-        for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            parent = -(-origin[block] // RATIO)
-            stop = (origin[block] + at[block + 1] - at[block] - 1) // RATIO + 1
-            while above_origin[over] + above_at[over + 1] - above_at[over] <= parent:
-                over += 1
-            for q in range(parent, stop):
-                above[above_at[over] + q - above_origin[over]] = y[
-                    at[block] + q * RATIO - origin[block]
-                ]
-
-
-@kernel
-def _add_images(
-    block_ptr: Ints, origin: Ints, at: Ints, plain: Floats, low: Floats, high: Floats,
-    mirrored: Floats,
-) -> None:  # fmt: skip
-    """Add the mirror images of what lies beyond the lowest and the highest value.
+def _mirror(pyramid: Pyramid, grids: Grids, limits: tuple[float, float]) -> Floats:
+    """Return the densities with the mirror images of what lies beyond the lowest and the highest value.
 
     The images go on for a few points behind the mirror, so that curves can be laid through them.
     """
-    for slot in range(len(low)):
-        if block_ptr[slot] == block_ptr[slot + 1]:
-            continue
-        for side in range(2):
-            mirror = high[slot] if side else low[slot]
-            source = block_ptr[slot + 1] - 1 if side else block_ptr[slot]
-            first = origin[source] + 1.0
-            last = origin[source] + at[source + 1] - at[source] - 3.0
-            if not first - _BEHIND < mirror < last + _BEHIND:
-                continue
-            # Points whose image 2 mirror − point lies in the source block, this side of the mirror.
-            begin = 2 * mirror - last if side else max(mirror - _BEHIND, 2 * mirror - last)
-            end = min(mirror + _BEHIND, 2 * mirror - first) if side else 2 * mirror - first
-            for block in range(block_ptr[slot], block_ptr[slot + 1]):
-                size = at[block + 1] - at[block]
-                for q in range(
-                    max(0, int(np.ceil(begin)) - origin[block]),
-                    min(size, int(np.floor(end)) - origin[block] + 1),
-                ):
-                    image = 2 * mirror - (origin[block] + q) - origin[source]
-                    i = int(image)
-                    t = image - i
-                    i += at[source]
-                    mirrored[at[block] + q] += cubic(
-                        plain[i - 1], plain[i], plain[i + 1], plain[i + 2], t
-                    )
+    ptr, row, origin, size, at = pyramid.blocks
+    mirrored = pyramid.plain.copy()
+    for side in range(2):
+        mirror = positions(pyramid, grids, limits[side]).ravel()[row]
+        source = ptr[row + 1] - 1 if side else ptr[row]
+        first = origin[source] + 1.0
+        last = origin[source] + size[source] - 3.0
+        near = np.flatnonzero((first - _BEHIND < mirror) & (mirror < last + _BEHIND))
+        mirror, source = mirror[near], source[near]
+        # Points whose image 2 mirror − point lies in the source block, this side of the mirror.
+        begin, end = 2 * mirror - last[near], 2 * mirror - first[near]
+        if side:
+            end = np.minimum(mirror + _BEHIND, end)
+        else:
+            begin = np.maximum(mirror - _BEHIND, begin)
+        q, owner = ranges(
+            np.maximum(0, np.ceil(begin).astype(np.int64) - origin[near]),
+            np.minimum(size[near], np.floor(end).astype(np.int64) - origin[near] + 1),
+        )
+        block, source = near[owner], source[owner]
+        image: Floats = 2 * mirror[owner] - (origin[block] + q) - origin[source]
+        i = image.astype(np.int64)
+        mirrored[at[block] + q] += interpolate(pyramid.plain, i + at[source], image - i)
+    return mirrored
 
 
-@kernel
-def _edge_ratio(
-    block_ptr: Ints, origin: Ints, at: Ints, plain: Floats, mirrored: Floats, edge: Floats,
-    ratio: Floats,
-) -> None:  # fmt: skip
-    for slot in range(len(edge)):
-        for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            where = edge[slot] - origin[block]
-            if not 1 <= where < at[block + 1] - at[block] - 2:
-                continue
-            i = int(where)
-            t = where - i
-            i += at[block]
-            g = cubic(plain[i - 1], plain[i], plain[i + 1], plain[i + 2], t)
-            kappa = cubic(mirrored[i - 1], mirrored[i], mirrored[i + 1], mirrored[i + 2], t)
-            if g > _TINY:
-                ratio[slot] = np.log(kappa / g)
+def _add_coarser(pyramid: Pyramid) -> None:
+    """Add the density of each level to that of the next finer one, from the coarsest down."""
+    _, _, origin, size, at = pyramid.blocks
+    point = np.arange(at[-1]) + (origin - at[:-1]).repeat(size)
+    i = point // RATIO
+    phase = point - i * RATIO
+    i += pyramid.lift.repeat(size)
+    for j in range(pyramid.n_levels - 2, -1, -1):
+        here = pyramid.points(j)
+        for k in range(len(_NODES)):
+            weight, where = _BETWEEN[:, k][phase[here]], i[here] + (k - 2)
+            pyramid.plain[here] += weight * pyramid.plain[where]
+            if pyramid.mirrored is not pyramid.plain:
+                pyramid.mirrored[here] += weight * pyramid.mirrored[where]
 
 
-@kernel
 def _fill_outside(
-    block_ptr: Ints, origin: Ints, at: Ints, plain: Floats, low: Floats, high: Floats,
-    ratios: Floats, y: Floats,
-) -> None:  # fmt: skip
+    pyramid: Pyramid, grids: Grids, limits: tuple[float, float], ratios: Floats, y: Floats
+) -> None:
     """Put log g, raised to meet κ at the mirror, where points lie beyond a mirror.
 
     The first points there stay as they are; a cubic that ends at the mirror needs them.
     """
-    for slot in range(len(low)):
-        for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            size = at[block + 1] - at[block]
-            last_below = min(max(np.ceil(low[slot]) - 2 - origin[block], 0.0), size)
-            first_above = min(max(np.floor(high[slot]) + 3 - origin[block], 0.0), size)
-            for side in range(2):
-                begin = at[block] + (np.int64(first_above) if side else 0)
-                end = at[block] + (size if side else np.int64(last_below))
-                for p in range(begin, end):
-                    y[p] = np.log(max(plain[p], _TINY)) + ratios[side, slot]
+    _, row, origin, size, at = pyramid.blocks
+    slot = row % len(grids.left)
+    low, high = (positions(pyramid, grids, limit).ravel()[row] for limit in limits)
+    last_below = np.clip(np.ceil(low) - 2 - origin, 0, size).astype(np.int64)
+    first_above = np.clip(np.floor(high) + 3 - origin, 0, size).astype(np.int64)
+    begins, ends = (at[:-1], at[:-1] + first_above), (at[:-1] + last_below, at[1:])
+    for side in range(2):
+        p, block = ranges(begins[side], ends[side])
+        y[p] = log_density(pyramid.plain[p]) + ratios[side, slot[block]]

@@ -7,15 +7,15 @@ a finer level covers is left out of the coarser ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints
+from admercs.density.arrays import Floats, Ints, ranges
 from admercs.density.kernels import RATIO
+from admercs.density.pyramid import Pyramid
 from admercs.density.smoothing import NEGLIGIBLE, cubic
 
 # Where a table is too long, details up to this size (in log density) are left to coarser levels ...
@@ -23,15 +23,7 @@ _DETAILS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3)
 _BAR_STEP = 0.35  # ... and if that does not help, the bar is raised by so much at a time
 _GAP = 16  # going on over so many intervals is cheaper than another run
 
-Marks = NDArray[np.uint8]
-
-
-class Blocks(NamedTuple):
-    """Where the points of a level lie (see ``lay_out``)."""
-
-    ptr: Ints  # slots + 1
-    origin: Ints
-    at: Ints
+Marks = NDArray[np.bool_]
 
 
 class Runs(NamedTuple):
@@ -40,11 +32,25 @@ class Runs(NamedTuple):
     slot: Ints
     level: Ints
     first: Ints  # first point, as a multiple of the level's spacing ...
-    at: Ints  # ... and as a position in the level's array
+    at: Ints  # ... and as a position among all points
     size: Ints
 
 
-def choose_runs(blocks: Sequence[Blocks], log_density: Sequence[Floats], cap: Ints) -> Runs:
+class _Groups(NamedTuple):
+    """Intervals in groups, each of which is one interval of the next level; of one on the last level."""
+
+    slot: Ints
+    block: Ints
+    at: Ints  # position of the first point
+    parent: Ints  # that of the point where the next level's interval begins
+    height: Floats  # highest place of the curve
+
+    def cut(self, begin: int, end: int) -> _Groups:
+        """Return some of the groups."""
+        return _Groups._make(field[begin:end] for field in self)
+
+
+def choose_runs(pyramid: Pyramid, y: Floats, cap: Ints) -> Runs:
     """Choose the runs of each slot, at most ``cap`` points.
 
     Only what is above the floor is kept. Where that is too much, small details are left out, and in
@@ -52,31 +58,32 @@ def choose_runs(blocks: Sequence[Blocks], log_density: Sequence[Floats], cap: In
 
     Parameters
     ----------
-    blocks, log_density
-        Per level, the finest first; the blocks of a level lie well within those of the next.
+    pyramid : Pyramid
+    y : array of points
+        Their log density.
     cap : array of slots
     """
-    n_slots = len(cap)
+    n_slots, n_levels = len(cap), pyramid.n_levels
     active = np.ones(n_slots, dtype=np.bool_)
-    details = _DETAILS if len(blocks) > 1 else _DETAILS[:1]  # one level has no coarser ones
+    details = _DETAILS if n_levels > 1 else _DETAILS[:1]  # one level has no coarser ones
+    groups = _group(pyramid, y)
+    ends = np.searchsorted(groups.at, pyramid.level_at)
+    levels = [groups.cut(i, j) for i, j in pairwise(ends.tolist())]
     kept: list[Ints] = []
     attempt = 0
     while active.any():
         detail = details[min(attempt, len(details) - 1)]
         bar = np.log(NEGLIGIBLE) + _BAR_STEP * max(0, attempt - len(details) + 1)
+        covered = np.zeros(len(y), dtype=np.bool_)
         rows = []
-        covered = np.zeros(len(log_density[0]), dtype=np.uint8)
-        for level, (where, y) in enumerate(zip(blocks, log_density, strict=True)):
-            is_last = level == len(blocks) - 1
-            align = 1 if is_last else RATIO
-            found = np.empty((len(y) // 2 + 1, 5), dtype=np.int64)
-            used = _choose(y, *where, active, bar, detail, align, level, covered, found)
-            rows.append(found[:used])
-            if not is_last:
-                coarser = blocks[level + 1]
-                above = np.zeros(len(log_density[level + 1]), dtype=np.uint8)
-                _pass_up(*where, active, covered, *coarser, above)
-                covered = above
+        for level, mine in enumerate(levels):
+            wanted = active[mine.slot] & (mine.height > bar)
+            is_last = level == n_levels - 1
+            if detail > 0 and not is_last:
+                wanted[wanted] = _has_detail(pyramid, mine, np.flatnonzero(wanted), y, detail)
+            rows.append(_choose(pyramid, mine, 1 if is_last else RATIO, wanted, covered))
+            if not is_last:  # groups are covered as a whole
+                covered[mine.parent] = covered[mine.at]
         runs = np.concatenate(rows)
         total = np.bincount(runs[:, 0], weights=runs[:, 4], minlength=n_slots)
         done = active & (total <= cap)
@@ -86,97 +93,77 @@ def choose_runs(blocks: Sequence[Blocks], log_density: Sequence[Floats], cap: In
     return Runs(*np.concatenate(kept).T)
 
 
-@kernel
-def _peak(y: Floats, p: int) -> float:
-    """Return y[p], or the top of the parabola through p and its neighbours if p is highest."""
-    before, here, after = y[p - 1], y[p], y[p + 1]
-    if here < before or here < after or here + here == before + after:
-        return here
+def _group(pyramid: Pyramid, y: Floats) -> _Groups:
+    """Put the intervals of all levels into groups."""
+    _, row, origin, _, at = pyramid.blocks
+    n_slots = pyramid.step.shape[1]
+    align = np.where(row < (pyramid.n_levels - 1) * n_slots, RATIO, 1)
+    # The first group begins at a multiple of `align`, two points or so into the block.
+    first = at[:-1] + 2 + (-(origin + 2)) % align
+    n, block = ranges(np.zeros_like(first), (at[1:] - 2 - first) // align)
+    begin = first[block] + n * align[block]
+    parent = ((first - at[:-1] + origin) // RATIO + pyramid.lift)[block] + n
+    peaks = _peaks(y)
+    height = np.fmax(peaks[begin], peaks[begin + 1])
+    n_long = np.searchsorted(begin, pyramid.level_at[-2])
+    for q in range(2, RATIO + 1):
+        height[:n_long] = np.fmax(height[:n_long], peaks[begin[:n_long] + q])
+    return _Groups(row[block] % n_slots, block, begin, parent, height)
+
+
+def _peaks(y: Floats) -> Floats:
+    """Return y, at its maxima the top of the parabola through the point and its neighbours."""
+    peaks = y.copy()
+    top = 1 + np.flatnonzero((y[1:-1] >= y[:-2]) & (y[1:-1] >= y[2:]))
+    before, here, after = y[top - 1], y[top], y[top + 1]
+    curved = here + here != before + after
+    top, before, here, after = top[curved], before[curved], here[curved], after[curved]
     slope = after - before
-    return here + slope * slope / (8 * (here + here - before - after))
+    peaks[top] += slope * slope / (8 * (here + here - before - after))
+    return peaks
 
 
-@kernel
-def _has_detail(y: Floats, p: int, base: int, stop: int, align: int, detail: float) -> bool:
-    """Return whether the next level, which has every ``align``-th point, would miss something."""
-    if p - align < base or p + 2 * align >= stop:
-        return True
-    before, here, there, beyond = y[p - align], y[p], y[p + align], y[p + 2 * align]
-    found = False
-    for q in range(1, align):
-        told = cubic(before, here, there, beyond, q / align)
-        found = found or abs(told - y[p + q]) > detail
+def _has_detail(pyramid: Pyramid, groups: _Groups, which: Ints, y: Floats, detail: float) -> Marks:
+    """Return whether the next level, which has every ``RATIO``-th point, would miss something."""
+    p, block = groups.at[which], groups.block[which]
+    begin, end = pyramid.blocks.at[block], pyramid.blocks.at[block + 1] - 2
+    found = (p - RATIO < begin) | (p + 2 * RATIO >= end)
+    inner = np.flatnonzero(~found)
+    p = p[inner]
+    for q in range(1, RATIO):
+        told = cubic(y[p - RATIO], y[p], y[p + RATIO], y[p + 2 * RATIO], q / RATIO)
+        found[inner] |= np.abs(told - y[p + q]) > detail
     return found
 
 
-@kernel
-def _choose(
-    y: Floats, block_ptr: Ints, origin: Ints, at: Ints, active: NDArray[np.bool_], bar: float,
-    detail: float, align: int, level: int, covered: Marks, runs: Ints,
-) -> int:  # fmt: skip
-    """List the runs of one level as rows (slot, level, first, at, size); return their number.
+def _choose(pyramid: Pyramid, groups: _Groups, align: int, wanted: Marks, covered: Marks) -> Ints:
+    """List the runs of one level as rows (slot, level, first, at, size).
 
     ``covered[p]`` says that a finer level covers the interval from point p to p + 1; on return, that
-    this or a finer one does. Intervals are kept or left in groups of ``align``, which is one interval
-    of the next level; a group partly covered is covered to its ends, so that a coarser run is never
-    interrupted in the middle of an interval.
+    this or a finer one does. Intervals are kept or left in groups of ``align``; a group partly covered
+    is covered to its ends, so that a coarser run is never interrupted in the middle of an interval.
     """
-    used = 0
-    for slot in range(len(active)):
-        if not active[slot]:
-            continue
-        for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            base, stop = at[block], at[block + 1] - 2
-            # The first group begins at a multiple of `align`, two points or so into the block.
-            p = base + 2 + (-(origin[block] + 2)) % align
-            open_until = -1  # end of the run being made
-            while p + align <= stop:
-                n_covered = 0
-                wanted = False
-                for q in range(p, p + align + 1):
-                    wanted = wanted or _peak(y, q) > bar
-                    if q < p + align:
-                        n_covered += covered[q]
-                if wanted and detail > 0 and align > 1:
-                    wanted = _has_detail(y, p, base, stop, align, detail)
-                if n_covered == align:
-                    open_until = -1
-                elif wanted or n_covered > 0:
-                    for q in range(p, p + align):
-                        if covered[q] == 1:
-                            open_until = -1
-                            continue
-                        if open_until < 0 or q - open_until > _GAP:
-                            runs[used, 0] = slot
-                            runs[used, 1] = level
-                            runs[used, 2] = origin[block] + q - 1 - base
-                            runs[used, 3] = q - 1
-                            used += 1
-                            open_until = q
-                        for between in range(open_until, q + 1):
-                            covered[between] = 1
-                        open_until = q + 1
-                        runs[used - 1, 4] = q + 3 - runs[used - 1, 3]
-                p += align
-    return used
-
-
-@kernel
-def _pass_up(
-    block_ptr: Ints, origin: Ints, at: Ints, active: NDArray[np.bool_], covered: Marks,
-    above_ptr: Ints, above_origin: Ints, above_at: Ints, above: Marks,
-) -> None:  # fmt: skip
-    """Mark the intervals of the next level that are covered; groups are covered as a whole."""
-    for slot in range(len(block_ptr) - 1):
-        if not active[slot]:
-            continue
-        over = above_ptr[slot]
-        for block in range(block_ptr[slot], block_ptr[slot + 1]):
-            for p in range(at[block], at[block + 1]):
-                point = origin[block] + p - at[block]
-                if covered[p] == 0 or point % RATIO != 0:
-                    continue
-                parent = point // RATIO
-                while above_origin[over] + above_at[over + 1] - above_at[over] <= parent:
-                    over += 1
-                above[above_at[over] + parent - above_origin[over]] = 1
+    is_covered = covered[groups.at[:, None] + np.arange(align)]
+    chosen = np.flatnonzero((wanted | is_covered.any(axis=1)) & ~is_covered.all(axis=1))
+    row, q = np.nonzero(~is_covered[chosen])
+    if len(row) == 0:
+        return np.empty((0, 5), dtype=np.int64)
+    group = chosen[row]
+    p, block = groups.at[group] + q, groups.block[group]
+    # A run goes on over a short gap, but not from one block to the next nor over what is covered.
+    gap = np.flatnonzero(p[1:] != p[:-1] + 1)
+    before, after = p[gap], p[gap + 1]
+    seen = np.cumsum(covered)
+    bridged = (
+        (block[gap] == block[gap + 1])
+        & (after - before <= _GAP + 1)
+        & (seen[before] == seen[after])
+    )
+    covered[p] = True
+    covered[ranges(before[bridged] + 1, after[bridged])[0]] = True
+    ends = gap[~bridged]
+    first, last = np.append(0, ends + 1), np.append(ends, len(p) - 1)
+    at, block = p[first] - 1, block[first]
+    level, slot = np.divmod(pyramid.blocks.slot[block], pyramid.step.shape[1])
+    start = at + (pyramid.blocks.origin - pyramid.blocks.at[:-1])[block]
+    return np.stack((slot, level, start, at, p[last] + 3 - at), axis=1)

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints
+from admercs.density.arrays import Floats, Ints, owners, pointers, ranges, sums, totals
 from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
 
@@ -28,25 +27,31 @@ class Spread(NamedTuple):
 
 def measure(counts: ValueCounts, grids: Grids) -> Spread:
     """Measure the spread of each slot's values; extreme values touch only their own rank."""
-    n_slots = len(counts.ptr) - 1
-    n, n_core, sigma, n_distinct, gap = np.zeros((5, n_slots))
-    core = np.empty((2, n_slots), dtype=np.int64)
-    _measure(*counts, grids.size, core, n, n_core, sigma, n_distinct, gap)
-    low, high, lower_quartile, upper_quartile = np.zeros((4, n_slots))
-    first, stop = counts.ptr[:-1], counts.ptr[1:]
-    _quantiles(counts.cell, counts.weight, first, stop, n, tail_share(n), low, high)
-    quarter = np.full(n_slots, 0.25)
-    _quantiles(
-        counts.cell,
-        counts.weight,
-        core[0],
-        core[1],
-        n_core,
-        quarter,
-        lower_quartile,
-        upper_quartile,
-    )
-    return Spread(n, n_core, low, high, lower_quartile, upper_quartile, sigma, n_distinct, gap)
+    ptr, cell, weight = counts
+    slot, size = owners(ptr), grids.size
+    # Cells are in ascending order: the core's follow those below it.
+    begin = ptr[:-1] + sums((cell < 0).astype(np.int64), ptr[:-1], ptr[1:])
+    end = ptr[1:] - sums((cell >= size[slot]).astype(np.int64), ptr[:-1], ptr[1:])
+    # From the middle of the core the squares stay small.
+    position = cell - (size // 2)[slot]
+    position = np.where((cell >= 0) & (cell < size[slot]), position, 0)
+    first, second = position * weight, position * position * weight
+    n, n_core = sums(weight, ptr[:-1], ptr[1:]) / ONE, sums(weight, begin, end) / ONE
+    inside = np.maximum(sums(weight, begin, end), 1)
+    # Sharing a row between two cells adds a sixth of a squared cell to the variance.
+    mean = sums(first, begin, end) / inside
+    variance = sums(second, begin, end) / inside - mean**2 - 1 / 6
+    n_distinct = _count_distinct(cell, begin, end)
+    span = np.append(cell, 0)[np.maximum(end - 1, begin)] - np.append(cell, 0)[begin]
+    gap = np.where(n_distinct > 1, span / np.maximum(n_distinct - 1, 1), 0.0)
+    cumulative = pointers(weight)
+    low, high = _quantiles(counts, cumulative, ptr[:-1], n, tail_share(n))
+    quarter = np.full(len(n), 0.25)
+    lower_quartile, upper_quartile = _quantiles(counts, cumulative, begin, n_core, quarter)
+    return Spread(
+        n, n_core, low, high, lower_quartile, upper_quartile,
+        np.sqrt(np.maximum(variance, 0.0)), n_distinct, gap,
+    )  # fmt: skip
 
 
 def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
@@ -73,54 +78,29 @@ def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
     return lay_grids(centre, central, np.rint(spread.n[slots]).astype(np.int64)), slots
 
 
-@kernel
-def _measure(
-    ptr: Ints, cell: Ints, weight: Ints, size: Ints,
-    core: Ints, n: Floats, n_core: Floats, sigma: Floats, n_distinct: Floats,
-    gap: Floats,
-) -> None:  # fmt: skip
-    for slot in range(len(ptr) - 1):
-        begin, end = ptr[slot], ptr[slot + 1]
-        total = 0.0
-        for p in range(begin, end):
-            total += weight[p]
-        while begin < end and cell[begin] < 0:
-            begin += 1
-        while begin < end and cell[end - 1] >= size[slot]:
-            end -= 1
-        inside, first, second = 0.0, 0.0, 0.0
-        run, runs = 0, 0
-        for p in range(begin, end):
-            # From the middle of the core the squares stay small, and so do rounding errors.
-            position = np.float64(cell[p] - size[slot] // 2)
-            inside += weight[p]
-            first += position * weight[p]
-            second += position * position * weight[p]
-            run = run + 1 if p > begin and cell[p] == cell[p - 1] + 1 else 1
-            runs += run % 2  # one value occupies one or two neighbouring cells
-        core[0, slot], core[1, slot] = begin, end
-        n[slot], n_core[slot], n_distinct[slot] = total / ONE, inside / ONE, runs
-        if runs > 1:
-            gap[slot] = (cell[end - 1] - cell[begin]) / (runs - 1)
-        if inside > 0:
-            # Sharing a row between two cells adds a sixth of a squared cell to the variance.
-            variance = second / inside - (first / inside) ** 2 - 1 / 6
-            sigma[slot] = np.sqrt(variance) if variance > 0 else 0.0
+def _count_distinct(cell: Ints, begin: Ints, end: Ints) -> Floats:
+    """Count different values: one value occupies one or two neighbouring cells."""
+    p, slot = ranges(begin, end)
+    opens = np.ones(len(p), dtype=np.bool_)
+    opens[1:] = (cell[p[1:]] != cell[p[:-1]] + 1) | (slot[1:] != slot[:-1])
+    length = np.diff(np.append(np.flatnonzero(opens), len(p)))
+    return totals(slot[opens], (length + 1) // 2, len(begin))
 
 
-@kernel
 def _quantiles(
-    cell: Ints, weight: Ints, begin: Ints, end: Ints, n: Floats, share: Floats,
-    low: Floats, high: Floats,
-) -> None:  # fmt: skip
-    """Find where a share of the rows is below, and above; a cell's rows fill the cell evenly."""
-    for slot in range(len(n)):
-        cumulative = 0.0
-        low_rank, high_rank = share[slot] * n[slot] * ONE, (1 - share[slot]) * n[slot] * ONE
-        for p in range(begin[slot], end[slot]):
-            after = cumulative + weight[p]
-            if cumulative < low_rank <= after:
-                low[slot] = cell[p] - 0.5 + (low_rank - cumulative) / weight[p]
-            if cumulative < high_rank <= after:
-                high[slot] = cell[p] - 0.5 + (high_rank - cumulative) / weight[p]
-            cumulative = after
+    counts: ValueCounts, cumulative: Ints, begin: Ints, n: Floats, share: Floats
+) -> tuple[Floats, Floats]:
+    """Find where a share of the rows is below, and above; a cell's rows fill the cell evenly.
+
+    ``cumulative`` is the weight of all cells before each one, ``begin`` each slot's first cell.
+    """
+    low, high = np.zeros((2, len(n)))
+    some = np.flatnonzero(n > 0)
+    before = cumulative[begin[some]]
+    for out, part in ((low, share), (high, 1 - share)):
+        rank = (part * n)[some] * ONE
+        # Weights are whole numbers: the rank is reached where the next whole number is.
+        p = np.searchsorted(cumulative, before + np.ceil(rank).astype(np.int64)) - 1
+        within = (rank - (cumulative[p] - before)) / counts.weight[p]
+        out[some] = counts.cell[p] - 0.5 + within
+    return low, high

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs.density.arrays import Floats, Ints, pointers
+from admercs.density.arrays import Floats, Ints, owners, pointers, ranges
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import Grids
 from admercs.density.kernels import Kernel, shape_of
@@ -104,10 +104,10 @@ def tabulate(
     if limits is not None:
         ratios = edge_ratios(pyramid, grids, limits)
     y = log_densities(pyramid, grids, limits, ratios)
-    runs = choose_runs([level.blocks for level in pyramid.levels], y, cap)
+    runs = choose_runs(pyramid, y, cap)
     segments = _cut(runs, pyramid, grids, limits or (-np.inf, np.inf))
     slot = runs.slot[segments.run]
-    step = _steps(pyramid)[runs.level[segments.run], slot]
+    step = pyramid.step[runs.level[segments.run], slot]
     first = runs.first[segments.run] + segments.begin
     size = segments.end - segments.begin
     segment_ptr = pointers(np.bincount(slot, minlength=len(n)))
@@ -121,17 +121,15 @@ def tabulate(
         table_ptr=pointers(size),
         table=_values(runs, segments, pyramid, y, ratios),
         level_ptr=pyramid.cells.ptr,
-        level=_at_cells(pyramid, y[0]),
+        level=_at_cells(pyramid, y),
         mass=pyramid.cells.mass,
     )
 
 
 def _at_cells(pyramid: Pyramid, log_density: Floats) -> Floats:
     """Return the log density at each cell, read from the finest level."""
-    ptr, cell, _ = pyramid.cells
-    level = np.empty(len(cell))
-    read_levels(ptr, cell, pyramid.spacing, *pyramid.levels[0].blocks, log_density, level)
-    return level
+    spacing = pyramid.spacing[owners(pyramid.cells.ptr)]
+    return read_levels(pyramid.places, spacing, log_density)
 
 
 def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
@@ -140,10 +138,6 @@ def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
     found = np.zeros(len(ptr) - 1, dtype=np.int64)
     found[slot[order]] = order  # the last one of a slot stays
     return found - np.where(np.diff(ptr) > 0, ptr[:-1], 0)
-
-
-def _steps(pyramid: Pyramid) -> Floats:
-    return np.stack([level.step for level in pyramid.levels])
 
 
 def _cut(runs: Runs, pyramid: Pyramid, grids: Grids, limits: tuple[float, float]) -> _Segments:
@@ -155,7 +149,7 @@ def _cut(runs: Runs, pyramid: Pyramid, grids: Grids, limits: tuple[float, float]
     covered = (runs.first + 1.0, runs.first + runs.size - 2.0)
     edges = []
     for limit in limits:
-        where = np.stack([positions(level, grids, limit) for level in pyramid.levels])
+        where = positions(pyramid, grids, limit)
         # Far mirrors cut nothing; keep them within the numbers that can be counted.
         edge = np.clip(where[runs.level, runs.slot], covered[0] - 4, covered[1] + 4)
         edges.append((edge, np.floor(edge).astype(np.int64) - runs.first))
@@ -175,25 +169,19 @@ def _cut(runs: Runs, pyramid: Pyramid, grids: Grids, limits: tuple[float, float]
         ))  # fmt: skip
     joined = _Segments._make(np.concatenate(parts) for parts in zip(*pieces, strict=True))
     slot = runs.slot[joined.run]
-    where = joined.start * _steps(pyramid)[runs.level[joined.run], slot]
+    where = joined.start * pyramid.step[runs.level[joined.run], slot]
     order = np.lexsort((where, slot))
     return _Segments._make(field[order] for field in joined)
 
 
-def _values(
-    runs: Runs, segments: _Segments, pyramid: Pyramid, y: list[Floats], ratios: Floats
-) -> Floats:
+def _values(runs: Runs, segments: _Segments, pyramid: Pyramid, y: Floats, ratios: Floats) -> Floats:
     """Gather the log densities of all segments."""
-    size = segments.end - segments.begin
-    ptr = pointers(size)
-    base = pointers(np.array([len(level) for level in y]))
-    first = base[runs.level[segments.run]] + runs.at[segments.run] + segments.begin
-    at = np.arange(ptr[-1]) + np.repeat(first - ptr[:-1], size)
-    table = np.concatenate(y)[at]
+    at = runs.at[segments.run]
+    points, segment = ranges(at + segments.begin, at + segments.end)
+    table = y[points]
     is_beyond = segments.side != 1
     if is_beyond.any():
         ratio = ratios[segments.side // 2, runs.slot[segments.run]]
-        beyond = np.flatnonzero(np.repeat(is_beyond, size))
-        plain = np.concatenate([level.plain for level in pyramid.levels])[at[beyond]]
-        table[beyond] = log_density(plain) + np.repeat(ratio[is_beyond], size[is_beyond])
+        beyond = np.flatnonzero(is_beyond[segment])
+        table[beyond] = log_density(pyramid.plain[points[beyond]]) + ratio[segment[beyond]]
     return table
