@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numpy.typing import NDArray
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,3 +20,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
         return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to.
+
+    pandas hands out such arrays, and a kernel is compiled anew for each kind of argument: giving it
+    nothing else keeps it at one.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view

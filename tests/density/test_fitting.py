@@ -8,12 +8,19 @@ from admercs.density.counts import count_codes, count_values, merge_values, node
 from admercs.density.distributions import of_few_values, to_likelihoods
 from admercs.density.fitting import code_layout, finish_continuous, fit_target, value_limits
 from admercs.density.grids import place_grids
-from admercs.density.lookup import log_likelihood
 from admercs.density.plans import plan_target, restrict
 from admercs.density.spread import measure, regrid
 from admercs.table.columns import Column
 
-from .tools import encode, fit_columns, fit_one, make_forest, numeric, quantile_edges
+from .tools import (
+    encode,
+    fit_columns,
+    fit_one,
+    log_likelihood,
+    make_forest,
+    numeric,
+    quantile_edges,
+)
 
 NOMINAL = Column("colour", 1, "nominal", "text", categories=("red", "green", "blue"), n_grouped=4)
 DISCRETE = Column("doors", 2, "numeric", "integer", distinct=(2.0, 4.0, 5.0))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.optimize import brentq
 
-from admercs.density import Likelihoods, fit_likelihoods
+from admercs.density import Likelihoods, fit_likelihoods, judge_column
 from admercs.density.bandwidth import select_bandwidths
 from admercs.density.counts import ValueCounts, count_codes, count_values, node_counts
 from admercs.density.grids import Grids, place_grids
@@ -30,6 +30,12 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "lognormal": lambda rng, n: rng.lognormal(size=n),
     "uniform": lambda rng, n: rng.uniform(size=n),
 }
+
+
+def log_likelihood(fitted: Likelihoods, target: int, slot: int, x: float) -> float:
+    """Return log ω of one working value; NaN is missing."""
+    node = np.flatnonzero(fitted.slot == slot)[:1].astype(np.int32)
+    return float(judge_column(fitted, target, node, np.array([x]))[0])
 
 
 def make_forest(*leaf_counts: int, scorers: dict[int, int] | None = None) -> Forest:

@@ -7,7 +7,7 @@ import numpy as np
 from admercs.density.area import N_HEIGHTS
 from admercs.density.arrays import Floats
 from admercs.density.likelihoods import Likelihoods
-from admercs.density.lookup import density_arrays, look_up
+from admercs.density.lookup import entries
 
 _PER_POINT = 4  # looks between two table points for where the density crosses τ
 _HALVINGS = 30
@@ -16,14 +16,6 @@ _HALVINGS = 30
 def is_continuous(likelihoods: Likelihoods, slot: int) -> bool:
     """Return whether a slot holds a smooth density, as opposed to one frequency per value."""
     return bool(likelihoods.value_ptr[slot] == likelihoods.value_ptr[slot + 1])
-
-
-def log_ratios(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
-    """Return the entries of a continuous slot at some points, floor applied."""
-    x = np.ascontiguousarray(points, dtype=np.float64)
-    out = np.empty(len(x))
-    look_up(slot, x, out, *density_arrays(likelihoods))
-    return out
 
 
 def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
@@ -38,18 +30,18 @@ def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats
     >>> density_curve(likelihoods, 0, np.array([0.0, 2.0])).round(2)
     array([0.38, 0.06])
     """
-    return np.exp(to_log_density(likelihoods, slot, log_ratios(likelihoods, slot, points)))
+    return np.exp(to_log_density(likelihoods, slot, entries(likelihoods, slot, points)))
 
 
-def to_log_density(likelihoods: Likelihoods, slot: int, entries: Floats) -> Floats:
+def to_log_density(likelihoods: Likelihoods, slot: int, found: Floats) -> Floats:
     """Return log κ behind the entries of a continuous slot's table."""
     if not len(likelihoods.log_height):
-        return np.asarray(entries + likelihoods.log_tau[slot], dtype=np.float64)
+        return np.asarray(found + likelihoods.log_tau[slot], dtype=np.float64)
     heights = likelihoods.log_height[slot * N_HEIGHTS : (slot + 1) * N_HEIGHTS]
     floor = likelihoods.log_floor[slot]
     known = np.linspace(0, 1, N_HEIGHTS) * floor
-    within = np.interp(-np.asarray(entries, dtype=np.float64), -known, heights)
-    return within + np.minimum(0.0, entries - floor)
+    within = np.interp(-np.asarray(found, dtype=np.float64), -known, heights)
+    return within + np.minimum(0.0, found - floor)
 
 
 def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, float]]:
@@ -80,7 +72,7 @@ def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, flo
     if likelihoods.log_floor[slot] >= typical:
         return [(-np.inf, np.inf)]
     x = _looks(likelihoods, slot)
-    inside = log_ratios(likelihoods, slot, x) >= typical
+    inside = entries(likelihoods, slot, x) >= typical
     # Both ends are at the floor, so crossings come in pairs.
     crossings = np.flatnonzero(inside[1:] != inside[:-1])
     ends = _crossings(likelihoods, slot, x[crossings], x[crossings + 1]).tolist()
@@ -104,10 +96,10 @@ def _looks(likelihoods: Likelihoods, slot: int) -> Floats:
 
 def _crossings(likelihoods: Likelihoods, slot: int, low: Floats, high: Floats) -> Floats:
     """Halve intervals with κ = τ somewhere inside; return their ends on the typical side."""
-    rising = log_ratios(likelihoods, slot, high) >= 0
+    rising = entries(likelihoods, slot, high) >= 0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        above = (log_ratios(likelihoods, slot, middle) >= 0) == rising
+        above = (entries(likelihoods, slot, middle) >= 0) == rising
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return np.where(rising, high, low)
 

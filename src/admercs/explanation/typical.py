@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
-from admercs.density.typical import log_ratios, typical_values
+from admercs.density.lookup import entries
+from admercs.density.typical import typical_values
 from admercs.explanation.plain import Value
 from admercs.explanation.reasons import Typical
 from admercs.explanation.values import ColumnVoice, join
@@ -84,7 +85,7 @@ def _mostly_missing(
     if own is None or recorded >= 0.5:
         return recorded < 0.5
     if likelihoods.kind[attribute] == CONTINUOUS:
-        log_value = float(log_ratios(likelihoods, slot, np.array([own]))[0])
+        log_value = float(entries(likelihoods, slot, np.array([own]))[0])
     else:
         place = _place(likelihoods, attribute, slot, own)
         log_value = float(
