@@ -17,6 +17,7 @@ from admercs.explanation import (
     describe_context,
     patterns,
 )
+from admercs.explanation.plain import is_count
 from admercs.report import Report, judge_piece, make_report
 
 
@@ -72,7 +73,7 @@ class ExplainsRows:
         The other parameters are those of `explain`.
         """
         check_is_fitted(self)
-        if n < 0:
+        if not is_count(n):
             raise ValueError(f"n must be a number of rows, 0 or more; it is {n!r}")
         labels = _row_labels(X, None)
         if is_dask(X):

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -97,8 +98,14 @@ def test_explanations_are_frozen(model, table) -> None:
 
 
 def test_bad_input(model, table) -> None:
-    with pytest.raises(ValueError, match="top must be"):
-        model.explain(table.head(1), top=-1)
+    for top in (-1, 1.5, True):
+        with pytest.raises(ValueError, match="top must be"):
+            model.explain(table.head(1), top=top)
+    for n in (-1, 2.5):
+        with pytest.raises(ValueError, match="n must be a number of rows"):
+            model.top(table, n)
+    assert len(model.top(table, 0)) == 0
+    assert model.explain(table.head(1), top=0)[0].reasons == ()
     with pytest.raises(IndexError, match="there is no explanation 5: 2 rows were explained"):
         model.explain(table.head(2))[5]
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
@@ -107,6 +114,28 @@ def test_bad_input(model, table) -> None:
         ADMERCS().explain(table)
     assert str(Explanations()) == ""
     assert Explanations().to_dict() == {"version": 1, "rows": []}
+
+
+def test_every_field_of_the_schema_is_described(model, table) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "explanations.md").read_text(encoding="utf-8")
+    schema = page.split("## The schema of")[1]
+    described = set(re.findall(r"`(\w+)`", schema))
+    leaf = model.explain(table.head(1))[0].reasons[0].context
+    made = [
+        model.explain(table.head(40), top=None).to_dict(),
+        model.describe_context(leaf).to_dict(),
+    ]
+    made += [pattern.to_dict() for pattern in model.patterns()]
+
+    def fields(part):
+        if isinstance(part, list):
+            return {name for each in part for name in fields(each)}
+        if not isinstance(part, dict):
+            return set()
+        inside = {name for key, value in part.items() if key != "cells" for name in fields(value)}
+        return set(part) | inside
+
+    assert fields(made) - {"version", "rows"} <= described
 
 
 def test_sequence(model, table) -> None:

@@ -14,6 +14,7 @@ from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.density.typical import to_log_density
 from admercs.detector.model import Model
 from admercs.explanation.curves import log_density
+from admercs.explanation.plain import is_count
 from admercs.explanation.reasons import Pattern
 from admercs.explanation.sentences import pattern_sentence, subject
 from admercs.explanation.values import join
@@ -57,7 +58,7 @@ def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[
     >>> print(patterns(model.model_, top=1, noun="pets")[0])
     Pets with x1 = woof (n = 100) typically have x0 = dog (100%). Also seen from x1.
     """
-    if top is not None and (isinstance(top, bool) or top < 0):
+    if top is not None and not is_count(top):
         raise ValueError(f"top must be None or a number of patterns, 0 or more; it is {top!r}")
     voice = Voice(model, noun)
     kept: list[_Candidate] = []

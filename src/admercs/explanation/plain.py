@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Value", "like_bound", "plain"]
+__all__ = ["Value", "is_count", "like_bound", "plain"]
 
 Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
 
@@ -47,3 +48,16 @@ def like_bound(value: Any, bound: Value) -> Any:
     if isinstance(value, dt.datetime) and not isinstance(bound, dt.datetime):
         return value.date()
     return value
+
+
+def is_count(number: object) -> bool:
+    """Tell whether something is a number of things, 0 or more.
+
+    Examples
+    --------
+    >>> is_count(0), is_count(-1), is_count(1.5), is_count(True)
+    (True, False, False, False)
+    """
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        return False
+    return int(number) >= 0

@@ -13,7 +13,7 @@ from admercs.detector.fit import QUANTILE_LEVELS
 from admercs.detector.model import Judgement, Model
 from admercs.explanation.collection import Explanations
 from admercs.explanation.contexts import similar_contexts
-from admercs.explanation.plain import Value
+from admercs.explanation.plain import Value, is_count
 from admercs.explanation.reasons import Reason, RowExplanation
 from admercs.explanation.sentences import (
     context_sentence,
@@ -91,7 +91,7 @@ def explain_rows(
     but this pet has x0 = cat (none of 100). Also seen from x1.
     """
     n_rows = values.shape[1]
-    if top is not None and (isinstance(top, bool) or top < 0):
+    if top is not None and not is_count(top):
         raise ValueError(f"top must be None or a number of reasons, 0 or more; it is {top!r}")
     if labels is not None and len(labels) != n_rows:
         raise ValueError(f"there are {len(labels)} labels for {n_rows} rows")
