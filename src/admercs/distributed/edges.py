@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
+from admercs.distributed.drafts import (
+    Bracket,
+    Found,
+    Limits,
+    cuts_a_zone,
+    draft_part,
+    encode_part,
+    found_in,
+    merge_found,
+    settle,
+)
 from admercs.distributed.pieces import Look, add_lists, open_numbers, positions
 from admercs.distributed.run import Run
 from admercs.distributed.selection import (
@@ -20,6 +31,7 @@ from admercs.distributed.selection import (
     choose_candidates,
     collect,
     count_candidates,
+    find_cells,
     gap_sizes,
     merge_collected,
     merge_samples,
@@ -38,6 +50,7 @@ from admercs.table.bins import (
     edges_between,
     make_binning,
 )
+from admercs.table.prepared import numeric_values
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary
 
@@ -47,27 +60,70 @@ Ints = NDArray[np.int64]
 MOST_SAMPLED = 1 << 18
 """Values of a column that are sampled to guess from."""
 
+MOST_DISTINCT = 1 << 14
+"""Distinct values in a sample up to which each of them is counted."""
+
 MOST_COLLECTED = 1 << 23
 """Values of a column that are collected between candidates (64 MB); more are counted once more."""
 
 
-class Found(NamedTuple):
-    """What one reading tells about a column."""
+def encode_on_cluster(
+    run: Run,
+    looks: Sequence[Future],
+    summary: TableSummary,
+    schema: Schema,
+    max_bins: Bins,
+    limits: Limits,
+) -> tuple[Binning, list[Future]]:
+    """Find the bins of all columns and let the workers keep the table as codes.
 
-    counts: Ints
-    collected: Collected
+    Reads the table once, if the first look was good enough to guess about where edges lie.
+
+    Parameters
+    ----------
+    run : Run
+    looks : sequence of future
+        What the first look told about each partition.
+    summary, schema
+        What it told about the table.
+    max_bins : int or "exact"
+    limits : dict of int to tuple of float
+        See `draft_part`.
+
+    Returns
+    -------
+    binning : Binning
+    pieces : list of future
+        The `Piece` of each partition.
+    """
+    edges, open_columns = _settled_edges(summary, schema, max_bins)
+    if open_columns and max_bins == "exact":
+        edges |= _distinct_edges(run, schema, list(open_columns))
+    elif open_columns:
+        found, pieces = _quantile_edges(
+            run, looks, schema, edges, open_columns, int(max_bins), limits
+        )
+        edges |= found
+        if pieces is not None:
+            return make_binning(schema, _in_row(edges), max_bins), pieces
+    binning = make_binning(schema, _in_row(edges), max_bins)
+    return binning, run.read("encoding", encode_part, run.share(schema), run.share(binning), limits)
 
 
-def find_binning(
-    run: Run, looks: Sequence[Future], summary: TableSummary, schema: Schema, max_bins: Bins
-) -> Binning:
-    """Find the bins of all columns; reads the table once, or not at all if values are few."""
-    edges: list[Floats] = []
-    open_columns: dict[int, int] = {}  # column → number of its values
+def _in_row(edges: dict[int, Floats]) -> list[Floats]:
+    return [edges[m] for m in range(len(edges))]
+
+
+def _settled_edges(
+    summary: TableSummary, schema: Schema, max_bins: Bins
+) -> tuple[dict[int, Floats], dict[int, int]]:
+    """Return the edges of columns with few values, and how many values the others have."""
+    edges: dict[int, Floats] = {}
+    open_columns: dict[int, int] = {}
     limit = MAX_EXACT if max_bins == "exact" else max_bins
     for m, column in enumerate(schema.used):
         told = summary.columns[column.position]
-        edges.append(np.empty(0))
+        edges[m] = np.empty(0)
         if column.role != "numeric":
             continue
         if told.counts is not None and len(told.counts) <= limit:
@@ -75,38 +131,46 @@ def find_binning(
             edges[m] = edges_between(values[:-1], values[1:])
         else:
             open_columns[m] = told.n_present
-    if open_columns and max_bins == "exact":
-        found = _distinct_edges(run, schema, list(open_columns))
-    elif open_columns:
-        found = _quantile_edges(run, looks, schema, open_columns, limit)
-    else:
-        found = {}
-    for m, ends in found.items():
-        edges[m] = ends
-    return make_binning(schema, edges, max_bins)
+    return edges, open_columns
 
 
 def _quantile_edges(
-    run: Run, looks: Sequence[Future], schema: Schema, open_columns: dict[int, int], n_bins: int
-) -> dict[int, Floats]:
-    """Guess brackets, count and collect in one reading; read again only where a guess was wrong."""
+    run: Run,
+    looks: Sequence[Future],
+    schema: Schema,
+    known: dict[int, Floats],
+    open_columns: dict[int, int],
+    n_bins: int,
+    limits: Limits,
+) -> tuple[dict[int, Floats], list[Future] | None]:
+    """Guess brackets and encode in one reading; search the edges only where a guess was wrong."""
     columns = list(open_columns)
     n_values = [open_columns[m] for m in columns]
     ranks = [edge_ranks(n, n_bins) for n in n_values]
     shared = run.share(schema)
-    read = partial(run.read, "finding bins", columns=positions(schema, columns))
     samples = [run.submit(sample_columns, look, shared, columns) for look in looks]
     sample = run.reduce(merge_column_samples, samples)
     del samples
-    brackets = run.submit(bracket_columns, sample, ranks, run.n_parts)
-    edges = None
+    brackets = run.submit(bracket_columns, sample, columns, ranks, run.n_parts)
     if max(run.result(run.submit(guessed_values, sample, brackets))) <= MOST_COLLECTED:
-        found = run.reduce(merge_found, read(count_and_collect, shared, columns, brackets))
-        edges = run.result(run.submit(edges_if_right, brackets, found, ranks, n_values))
-    if edges is None:
-        candidates = run.submit(candidates_of, sample)
-        edges = _search(run, read, (shared, columns), candidates, ranks, n_values)
-    return dict(zip(columns, edges, strict=True))
+        binning = run.share(make_binning(schema, _in_row(known), n_bins))
+        drafts = run.read("encoding", draft_part, shared, binning, brackets, limits)
+        parts = [run.submit(found_in, [drafts[p] for p in group]) for group in run.groups(drafts)]
+        found = run.submit(
+            edges_if_right, brackets, run.reduce(merge_found, parts), ranks, n_values
+        )
+        edges = run.result(found)
+        if edges is not None:
+            ends = dict(zip(columns, edges, strict=True))
+            binning = run.share(make_binning(schema, _in_row(known | ends), n_bins))
+            pieces = [run.submit(settle, draft, binning, brackets) for draft in drafts]
+            run.wait("", pieces)
+            return ends, pieces
+        del drafts
+    read = partial(run.read, "finding bins", columns=positions(schema, columns))
+    candidates = run.submit(candidates_of, sample)
+    edges = _search(run, read, (shared, columns), candidates, ranks, n_values)
+    return dict(zip(columns, edges, strict=True)), None
 
 
 def _search(
@@ -137,8 +201,8 @@ def sample_columns(look: Look, schema: Schema, columns: list[int]) -> list[Sampl
         position = schema.used[m].position
         told = look.summary.columns[position]
         if position in look.spread:
-            values = open_numbers(look.spread[position].to_frame(), schema, [m]).column(0)
-            weight = np.full(len(values), told.n_present / max(1, len(values)))
+            values = numeric_values(look.spread[position].raw, schema.used[m])
+            weight = look.spread[position].weight
         else:
             counts = dict(sorted((told.counts or {}).items()))
             values = _as_working(counts, schema.used[m].origin)
@@ -157,65 +221,46 @@ def merge_column_samples(samples: list[list[Sample]]) -> list[Sample]:
 
 
 def bracket_columns(
-    samples: list[Sample], ranks: list[Ints], n_parts: int
-) -> list[tuple[Floats, Ints]]:
+    samples: list[Sample], columns: list[int], ranks: list[Ints], n_parts: int
+) -> dict[int, Bracket]:
     """Guess where the edges of each column lie."""
-    brackets = []
-    for sample, some in zip(samples, ranks, strict=True):
-        # A partition's evenly spaced values are off by less than their weight. Such errors add up like
-        # random ones; if the guess is wrong all the same, the count will tell.
-        step = float(sample.weight.max(initial=1.0))
-        brackets.append(bracket(sample, some, step * (1.5 + 1.3 * n_parts**0.5)))
+    brackets = {}
+    for m, sample, some in zip(columns, samples, ranks, strict=True):
+        distinct = np.unique(sample.values)
+        if len(distinct) <= MOST_DISTINCT:
+            # Every value is a candidate, and hardly any is left to be found between them.
+            brackets[m] = Bracket(distinct, np.arange(len(distinct) + 1))
+            continue
+        # A partition's count up to some value is off by less than what one of its sampled values stands
+        # for. Such errors add up like random ones; if the guess is wrong all the same, the count will tell.
+        step = float(sample.weight.sum()) / max(1, len(sample.weight))
+        brackets[m] = Bracket(*bracket(sample, some, step * (2 + 2 * n_parts**0.5)))
     return brackets
 
 
-def guessed_values(samples: list[Sample], brackets: list[tuple[Floats, Ints]]) -> list[float]:
+def guessed_values(samples: list[Sample], brackets: dict[int, Bracket]) -> list[float]:
     """Return about how many values of each column lie within brackets."""
-    found = []
-    for sample, (candidates, gaps) in zip(samples, brackets, strict=True):
-        within = np.isin(np.searchsorted(candidates, sample.values), gaps)
-        found.append(float(sample.weight[within].sum()))
-    return found
-
-
-def count_and_collect(
-    part: Any, schema: Schema, columns: list[int], brackets: list[tuple[Floats, Ints]]
-) -> list[Found]:
-    """Count a partition's values at the ends of brackets and collect those within."""
     return [
-        Found(
-            count_candidates(values, candidates),
-            collect(values_in_gaps(values, candidates, gaps)),
-        )
-        for values, (candidates, gaps) in zip(
-            _in_order(part, schema, columns), brackets, strict=True
-        )
-    ]
-
-
-def merge_found(parts: list[list[Found]]) -> list[Found]:
-    """Merge what was counted and collected, column by column."""
-    return [
-        Found(
-            np.sum([one.counts for one in found], axis=0),
-            merge_collected([one.collected for one in found]),
-        )
-        for found in zip(*parts, strict=True)
+        float(sample.weight[found.is_open()[find_cells(sample.values, found.candidates)]].sum())
+        for sample, found in zip(samples, brackets.values(), strict=True)
     ]
 
 
 def edges_if_right(
-    brackets: list[tuple[Floats, Ints]],
+    brackets: dict[int, Bracket],
     found: list[Found],
     ranks: list[Ints],
     n_values: list[int],
 ) -> list[Floats] | None:
-    """Return the exact edges, or None if some rank lies outside of its bracket."""
+    """Return the exact edges, or None if some edge lies outside of its bracket."""
     edges = []
-    for (candidates, gaps), one, some, n in zip(brackets, found, ranks, n_values, strict=True):
-        if not np.isin(wanted_gaps(one.counts, some, n), gaps).all():
+    for one, told, some, n in zip(brackets.values(), found, ranks, n_values, strict=True):
+        if not np.isin(wanted_gaps(told.counts, some, n), one.gaps).all():
             return None
-        edges.append(edges_at(*rank_values(candidates, *one).following(some)))
+        ends = edges_at(*rank_values(one.candidates, *told).following(some))
+        if cuts_a_zone(one, told.counts, n, ends):
+            return None
+        edges.append(ends)
     return edges
 
 

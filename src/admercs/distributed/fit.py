@@ -31,15 +31,15 @@ from admercs.detector.model import Model
 from admercs.distributed import quantiles
 from admercs.distributed.contexts import RowsOnCluster, judge_part
 from admercs.distributed.densities import column_limits, fit_likelihoods_on_cluster
-from admercs.distributed.edges import find_binning
-from admercs.distributed.growth import grow_on_cluster, make_targets
+from admercs.distributed.drafts import Limits
+from admercs.distributed.edges import encode_on_cluster
+from admercs.distributed.growth import Target, grow_on_cluster, make_targets
 from admercs.distributed.local import some_client
 from admercs.distributed.pieces import (
     Piece,
     Walk,
     add_lists,
     count_all_codes,
-    encode_part,
     look_at,
     merge_looks,
     numeric_columns,
@@ -94,9 +94,10 @@ def fit_on_cluster(
         if run.n_parts == 0:
             raise ValueError("The table has no partitions, hence no rows to learn from.")
         looks, summary, schema, n_rows = _first_look(run, nominal)
-        binning = find_binning(run, looks, summary, schema, settings.max_bins)
+        limits = _limits(schema, settings)
+        binning, pieces = encode_on_cluster(run, looks, summary, schema, settings.max_bins, limits)
         del looks
-        pieces, targets = _encode(run, schema, binning, settings)
+        targets = _targets(run, pieces, schema, binning, settings)
         forest, trees = grow_on_cluster(run, pieces, targets, binning, settings.trees)
         likelihoods = fit_likelihoods_on_cluster(
             run, pieces, schema, binning, forest, trees, settings
@@ -133,23 +134,25 @@ def check_partitions(parts: Sequence[TableSummary]) -> None:
         merge_summaries([pattern, part])
 
 
-def _encode(
-    run: Run, schema: Schema, binning: Binning, settings: FitSettings
-) -> tuple[list[Future], list[Any]]:
-    """Let the workers keep the table as codes."""
-    as_numbers = settings.trees.criterion != "distribution"
-    limits = {
-        m: column_limits(column)
-        for m, column in enumerate(schema.used)
-        if as_numbers and column.role == "numeric"
+def _limits(schema: Schema, settings: FitSettings) -> Limits:
+    """Return the smallest and the largest value of targets that are predicted as numbers."""
+    if settings.trees.criterion == "distribution":
+        return {}
+    return {
+        m: column_limits(column) for m, column in enumerate(schema.used) if column.role == "numeric"
     }
-    pieces = run.read("encoding", encode_part, run.share(schema), run.share(binning), limits)
+
+
+def _targets(
+    run: Run, pieces: Sequence[Future], schema: Schema, binning: Binning, settings: FitSettings
+) -> list[Target]:
+    """Bring each column into the form its tree predicts."""
     counts = [
         run.submit(count_all_codes, [pieces[p] for p in group], binning.n_codes)
         for group in run.groups(pieces)
     ]
     code_counts = run.result(run.reduce(add_lists, counts))
-    return pieces, make_targets(settings.trees, schema.used, code_counts)
+    return make_targets(settings.trees, schema.used, code_counts)
 
 
 def _let_contexts_speak(

@@ -10,25 +10,31 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from admercs.density.distributions import column_kind
-from admercs.density.fitting import target_codes
-from admercs.density.likelihoods import DISCRETE
-from admercs.table.bins import Binning, encode_table
+from admercs.distributed.selection import Sample, merge_samples, sketch_values
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared, prepare
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary, merge_summaries, summarise
+from admercs.table.values import RawColumn
 from admercs.trees.grow import NodeArrays
 from admercs.trees.levels import find_places
-from admercs.trees.targets import fixed_point
+
+N_PIVOTS = 1 << 13
+"""Values of a column that its other values in a partition are compared with, to guess bin edges."""
+
+
+class Spread(NamedTuple):
+    """Some values of a column in ascending order, and how many each stands for."""
+
+    raw: RawColumn
+    weight: NDArray[np.float64]
 
 
 class Look(NamedTuple):
     """What the first look at a partition tells."""
 
     summary: TableSummary
-    # Per numeric column, by its position: some of its values, evenly spaced in their order.
-    spread: dict[int, pd.Series]
+    spread: dict[int, Spread]  # per numeric column with many values, by its position
 
 
 class Piece(NamedTuple):
@@ -119,22 +125,25 @@ def _from_codes(codes: NDArray[Any]) -> NDArray[np.float64]:
 
 def look_at(part: pd.DataFrame, number: int, nominal: Any, size: int) -> Look:
     """Summarise a partition and remember some values of its numeric columns."""
-    summary = summarise(read_frame(part, allow_empty=True), nominal, partition=number)
-    spread = {}
-    for position, column in enumerate(summary.columns):
-        if column.role == "numeric" and column.counts is None:
-            spread[position] = evenly_spaced(part.iloc[:, position], size)
+    frame = read_frame(part, allow_empty=True)
+    summary = summarise(frame, nominal, partition=number)
+    spread = {
+        position: some_values(frame.column(position), size)
+        for position, column in enumerate(summary.columns)
+        if column.role == "numeric" and column.counts is None
+    }
     return Look(summary, spread)
 
 
-def evenly_spaced(column: pd.Series, size: int) -> pd.Series:
-    """Return some values of a column, evenly spaced in their order."""
-    present = column.dropna()
-    step = max(1, -(-len(present) // size))
-    if isinstance(present.dtype, np.dtype) and present.dtype.kind in "iufmM":
-        # Much faster than to sort a series.
-        return pd.Series(np.sort(present.to_numpy())[::step], name=column.name)
-    return present.sort_values().iloc[::step]
+def some_values(raw: RawColumn, size: int) -> Spread:
+    """Return some values of a column in ascending order, and how many each stands for."""
+    present = raw.present()
+    # Whole numbers may be too large for a float: those above the smallest are more likely not to be.
+    numbers = present if raw.kind == "float" else present - present.min()
+    chosen, weight = sketch_values(np.asarray(numbers, np.float64), N_PIVOTS)
+    place = merge_samples([Sample(np.arange(len(chosen), dtype=np.float64), weight)], size)
+    kept = chosen[place.values.astype(np.int64)]
+    return Spread(replace(raw, values=present[kept], missing=None), place.weight)
 
 
 def signatures(looks: list[Look | list[TableSummary]]) -> list[TableSummary]:
@@ -152,26 +161,6 @@ def signatures(looks: list[Look | list[TableSummary]]) -> list[TableSummary]:
 def merge_looks(looks: list[Look | TableSummary]) -> TableSummary:
     """Merge the summaries of partitions."""
     return merge_summaries([look.summary if isinstance(look, Look) else look for look in looks])
-
-
-def encode_part(
-    part: Any, schema: Schema, binning: Binning, limits: dict[int, tuple[float, float]]
-) -> Piece:
-    """Encode a partition; `limits` are those of the targets that are predicted as numbers."""
-    table = open_part(part, schema)
-    codes = encode_table(table, schema, binning, n_jobs=1)
-    moments = {m: fixed_point(table.column(m), *ends) for m, ends in limits.items()}
-    values = {}
-    for m, column in enumerate(schema.used):
-        if column_kind(column) == DISCRETE:
-            told = target_codes(column, binning.edges[m], codes[m], _column(table, m))
-            if told is not codes[m] and not np.shares_memory(told, codes):
-                values[m] = told
-    return Piece(codes, moments, values)
-
-
-def _column(table: Prepared, m: int) -> Any:
-    return lambda: table.column(m)
 
 
 def count_all_codes(pieces: list[Piece], n_codes: NDArray[np.int32]) -> list[NDArray[np.int64]]:

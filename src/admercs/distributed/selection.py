@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from admercs.table.bins import encode
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -60,8 +62,52 @@ def merge_samples(samples: Sequence[Sample], size: int) -> Sample:
     return Sample(values[np.searchsorted(upto, even)], np.full(size, upto[-1] / size))
 
 
+def sketch_values(values: Floats, n_pivots: int) -> tuple[Ints, Floats]:
+    """Choose values out of many without sorting them all, and count how many each stands for.
+
+    Returns
+    -------
+    chosen : ndarray of int64
+        Where the chosen values are, in ascending order of the values.
+    weight : ndarray of float64
+        The values that equal each of them, and half of those between it and its neighbours.
+
+    Examples
+    --------
+    >>> sketch_values(np.array([3.0, 1.0, 2.0, 1.0]), 2)
+    (array([2, 0]), array([3., 1.]))
+    """
+    step = -(-len(values) // n_pivots)
+    pivots, first = np.unique(values[::step], return_index=True)
+    counts = np.bincount(find_cells(values, pivots), minlength=2 * len(pivots) + 2)[1:]
+    gaps, weight = counts[0::2].astype(np.float64), counts[1::2].astype(np.float64)
+    gaps[[0, -1]] *= 2  # beyond the outermost pivots there is no neighbour to share with
+    return first * step, weight + (gaps[:-1] + gaps[1:]) / 2
+
+
+def find_cells(values: Floats, candidates: Floats) -> NDArray[np.uint16]:
+    """Return where values lie among candidates: 0 for NaN, else one more than the number of the cell.
+
+    Cell 2j is the gap below candidate j, both ends excluded; cell 2j + 1 is the candidate itself.
+
+    Examples
+    --------
+    >>> find_cells(np.array([1.0, 2.0, 3.0, 9.0, np.nan]), np.array([2.0, 4.0]))
+    array([1, 2, 3, 5, 0], dtype=uint16)
+    """
+    ends = np.empty(2 * len(candidates))
+    ends[0::2], ends[1::2] = np.nextafter(candidates, -np.inf), candidates
+    return encode(values, ends, np.empty(len(values), np.uint16))
+
+
+def cumulate_cells(counts: Ints) -> Ints:
+    """Turn the number of values per cell into those of `count_candidates`."""
+    upto = np.cumsum(counts)
+    return np.stack([upto[0:-1:2], upto[1::2]])
+
+
 def bracket(sample: Sample, ranks: Ints, slack: float) -> tuple[Floats, Ints]:
-    """Guess between which values some ranks lie, from a merged sample.
+    """Guess between which values some ranks, and the next larger value of each, lie.
 
     Parameters
     ----------
@@ -78,17 +124,16 @@ def bracket(sample: Sample, ranks: Ints, slack: float) -> tuple[Floats, Ints]:
     gaps : ndarray of int64
         The gaps between candidates (see `wanted_gaps`) that lie within brackets.
     """
-    upto = np.cumsum(sample.weight)
+    values, upto = sample.values, np.cumsum(sample.weight)
     low = np.searchsorted(upto, ranks - slack, side="right") - 1
     high = np.searchsorted(upto - sample.weight, ranks + slack + 1)
-    inside = high < len(upto)
-    ends = np.concatenate([sample.values[low[low >= 0]], sample.values[high[inside]]])
-    candidates = np.unique(ends)
-    first = np.where(
-        low >= 0, np.searchsorted(candidates, sample.values[np.maximum(low, 0)]) + 1, 0
-    )
+    # One value further: the next larger value may be as far away as that.
+    high = np.searchsorted(values, np.append(values, np.inf)[high], side="right")
+    inside = high < len(values)
+    candidates = np.unique(np.concatenate([values[low[low >= 0]], values[high[inside]]]))
+    first = np.where(low >= 0, np.searchsorted(candidates, values[np.maximum(low, 0)]) + 1, 0)
     last = np.full(len(ranks), len(candidates))
-    last[inside] = np.searchsorted(candidates, sample.values[high[inside]])
+    last[inside] = np.searchsorted(candidates, values[high[inside]])
     covered = np.zeros(len(candidates) + 2, np.int64)
     np.add.at(covered, first, 1)
     np.add.at(covered, last + 1, -1)

@@ -313,7 +313,7 @@ def bin_table(
         column = schema.used[m]
         values = prepared.column(m)
         edges = find_edges(values, max_bins, column.name) if column.role == "numeric" else _NO_EDGES
-        _encode_column(values, column, edges, codes[m])
+        encode_column(values, column, edges, codes[m])
         return edges
 
     edges = _in_threads(bin_column, prepared.n_columns, n_jobs)
@@ -357,19 +357,20 @@ def encode_table(
     """
     codes = np.empty((prepared.n_columns, prepared.n_rows), binning.dtype)
 
-    def encode_column(m: int) -> None:
-        _encode_column(prepared.column(m), schema.used[m], binning.edges[m], codes[m])
+    def encode_one(m: int) -> None:
+        encode_column(prepared.column(m), schema.used[m], binning.edges[m], codes[m])
 
-    _in_threads(encode_column, prepared.n_columns, n_jobs)
+    _in_threads(encode_one, prepared.n_columns, n_jobs)
     return codes
 
 
 _NO_EDGES = np.empty(0)
 
 
-def _encode_column(
+def encode_column(
     values: NDArray[np.float64], column: Column, edges: NDArray[np.float64], out: NDArray[Any]
 ) -> None:
+    """Write the codes of a column's working values, be it numeric or nominal."""
     if column.role == "numeric":
         encode(values, edges, out)
     else:

@@ -124,7 +124,7 @@ class Prepared:
         # One copy of a column that lies scattered in its table makes all that follows fast.
         raw = replace(raw, values=np.ascontiguousarray(raw.values))
         check_finite(raw, start)
-        return _numeric_values(raw, column)
+        return numeric_values(raw, column)
 
 
 def prepare(frame: Frame, schema: Schema) -> Prepared:
@@ -217,7 +217,8 @@ def _number_codes(raw: RawColumn, column: Column, kind: Kind, other: int) -> NDA
     return np.array(codes, dtype=np.uint8)[inverse]
 
 
-def _numeric_values(raw: RawColumn, column: Column) -> NDArray[np.float64]:
+def numeric_values(raw: RawColumn, column: Column) -> NDArray[np.float64]:
+    """Return the working values of a numeric column."""
     if raw.kind == "empty":
         return np.full(len(raw.values), np.nan)
     if raw.kind in TEMPORAL and raw.unit != column.unit:

@@ -76,10 +76,10 @@ def encode_texts(series: nw.Series[Any], codes: Mapping[Any, int], other: int) -
     >>> encode_texts(series, {"red": 1}, other=2)
     array([1, 0, 2], dtype=uint8)
     """
-    if series.implementation.is_pandas_like():  # its way of replacing values is a slow join
-        encoded = encode_objects(series.to_numpy(), codes, other)
-        encoded[series.is_null().to_numpy()] = 0
-        return encoded
+    if series.implementation.is_pandas():  # its way of replacing values is a slow join
+        number, distinct = series.to_native().factorize()
+        new = [codes.get(text, other) for text in distinct]
+        return np.array([*new, 0], np.uint8)[number]  # null has the number -1
     found = series.drop_nulls().unique().to_list()
     if not found:
         return np.zeros(len(series), np.uint8)
