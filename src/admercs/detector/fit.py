@@ -14,7 +14,7 @@ from admercs.density.distributions import TargetDistributions, to_likelihoods
 from admercs.density.fitting import fit_likelihoods
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
-from admercs.detector.judge import Judge, run_blocks
+from admercs.detector.judge import Judge, judge_evidence
 from admercs.detector.model import Model, Settings
 from admercs.evidence.feedback import iterate
 from admercs.table.bins import bin_table
@@ -115,14 +115,7 @@ def _let_contexts_speak(
     tell: Callable[[str], Callable[[int, int], None]],
 ) -> Fitted:
     """Find the anomalous contexts and complete the model with them."""
-    base = np.empty(table.n_rows)
-    judge = Judge(model)
-
-    def work(start: int, stop: int) -> None:
-        found = leaves.of(slice(start, stop))
-        base[start:stop] = judge.cells(table.block(start, stop), found).sum(axis=1)
-
-    run_blocks(work, table.n_rows, settings.n_jobs, tell("judging"))
+    base = judge_evidence(model, table, settings.n_jobs, leaves, tell("judging"))
 
     def leaf_likelihood(node: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         tree = model.forest.tree_of(node)
@@ -138,7 +131,7 @@ def _let_contexts_speak(
         progress=tell("iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)
-    evidence = _final_evidence(model, table, leaves, base)
+    evidence = final_evidence(model, table, leaves, base)
     model = complete_model(model, partial(np.quantile, evidence), _members(model, leaves))
     return Fitted(model, evidence, feedback.n_iter)
 
@@ -150,7 +143,7 @@ def complete_model(
     return replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS), members=members)
 
 
-def _final_evidence(
+def final_evidence(
     model: Model, table: Prepared, leaves: Leaves, base: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Judge the rows of anomalous contexts again, so that all scores are those of the finished model.

@@ -19,6 +19,7 @@ from admercs.detector.model import Judgement, Model
 from admercs.evidence.noisy_or import log_complement, weigh_cells, weigh_views
 from admercs.table.prepared import Prepared
 from admercs.trees.borders import look_across
+from admercs.trees.forest import Leaves
 from admercs.trees.walk import find_leaves
 
 BLOCK = 32768
@@ -122,15 +123,25 @@ def judge_cells(model: Model, table: Prepared, n_jobs: int = 1) -> NDArray[np.fl
     return out
 
 
-def judge_evidence(model: Model, table: Prepared, n_jobs: int = 1) -> NDArray[np.float64]:
-    """Return the evidence against each row: the sum of its cells, to the last bit."""
+def judge_evidence(
+    model: Model,
+    table: Prepared,
+    n_jobs: int = 1,
+    leaves: Leaves | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    """Return the evidence against each row: the sum of its cells, to the last bit.
+
+    `leaves` are the rows' leaves, where they are known already.
+    """
     judge = Judge(model)
     out = np.empty(table.n_rows)
 
     def work(start: int, stop: int) -> None:
-        out[start:stop] = judge.cells(table.block(start, stop)).sum(axis=1)
+        found = None if leaves is None else leaves.of(slice(start, stop))
+        out[start:stop] = judge.cells(table.block(start, stop), found).sum(axis=1)
 
-    run_blocks(work, table.n_rows, n_jobs)
+    run_blocks(work, table.n_rows, n_jobs, progress)
     return out
 
 

@@ -10,9 +10,10 @@ from distributed import Future
 from numpy.typing import NDArray
 
 from admercs.density.lookup import judge_column
+from admercs.detector.fit import final_evidence
 from admercs.detector.judge import judge_evidence
 from admercs.detector.model import Model
-from admercs.distributed.pieces import HalfRead, Piece, Walk
+from admercs.distributed.pieces import HalfRead, Placed
 from admercs.distributed.quantiles import Quantiles
 from admercs.distributed.run import Run
 from admercs.evidence.feedback import (
@@ -25,6 +26,7 @@ from admercs.evidence.feedback import (
     raise_evidence,
 )
 from admercs.evidence.noisy_or import Weighing
+from admercs.trees.forest import Forest, Leaves
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,9 +39,14 @@ class State(NamedTuple):
     terms: Ints
 
 
-def judge_part(part: Any, piece: Piece, model: Model) -> Floats:
+def judge_part(part: Any, placed: Placed, model: Model) -> Floats:
     """Return the evidence against each row of a partition."""
-    return judge_evidence(model, HalfRead(part, model.schema, piece.codes))
+    return judge_evidence(model, HalfRead(part, model.schema, placed), leaves=placed.leaves)
+
+
+def judge_again(part: Any, placed: Placed, base: Floats, model: Model) -> Floats:
+    """Return the evidence by the finished model, given that by the first one."""
+    return final_evidence(model, HalfRead(part, model.schema, placed), placed.leaves, base)
 
 
 class RowsOnCluster:
@@ -54,22 +61,21 @@ class RowsOnCluster:
         self,
         run: Run,
         model: Future,
-        pieces: Sequence[Future],
+        forest: Forest,
+        placed: Sequence[Future],
         base: Sequence[Future],
         columns: list[int],
-        walk: Walk,
         weighing: Weighing,
     ) -> None:
         self._run = run
         self._model = model
         self._columns = columns
-        self._in_order = pieces
-        self._groups = run.groups(pieces)
-        self._pieces = [[pieces[p] for p in group] for group in self._groups]
+        self._in_order = placed
+        self._groups = run.groups(placed)
+        self._placed = [[placed[p] for p in group] for group in self._groups]
         self._base = [run.submit(in_a_row, [base[p] for p in group]) for group in self._groups]
-        self._n_nodes = int(walk.root[-1])
-        self._is_leaf = np.concatenate([tree.feature < 0 for tree in walk.trees])
-        self._walk = run.share(walk)
+        self._is_leaf = forest.feature < 0
+        self._n_nodes = len(forest.feature)
         self._weighing = weighing
         self._states = [run.submit(first_state, evidence) for evidence in self._base]
         self._sums = np.zeros(self._n_nodes, np.int64)
@@ -89,10 +95,8 @@ class RowsOnCluster:
     def sums(self, gamma_lambda: float, yardstick: Yardstick) -> Ints:
         """Return per node the sum of its rows' terms."""
         steps = [
-            self._run.submit(
-                next_terms, state, pieces, self._walk, self._n_nodes, gamma_lambda, yardstick
-            )
-            for state, pieces in zip(self._states, self._pieces, strict=True)
+            self._run.submit(next_terms, state, placed, self._n_nodes, gamma_lambda, yardstick)
+            for state, placed in zip(self._states, self._placed, strict=True)
         ]
         self._states = [self._run.submit(state_of, step) for step in steps]
         changes = [self._run.submit(sums_of, step) for step in steps]
@@ -117,7 +121,7 @@ class RowsOnCluster:
             chosen = self._possible(suspects)
             nodes = self._run.share(sorted(chosen - self._known))
             parts = self._run.read(
-                "contexts", members_of, self._walk, self._model, nodes,
+                "contexts", members_of, self._model, nodes,
                 each=[self._in_order], columns=self._columns,
             )  # fmt: skip
             looked = [
@@ -127,10 +131,7 @@ class RowsOnCluster:
         else:
             chosen = suspects
             nodes = self._run.share(sorted(chosen - self._known))
-            looked = [
-                self._run.submit(members_by_codes, pieces, self._walk, nodes)
-                for pieces in self._pieces
-            ]
+            looked = [self._run.submit(members_by_leaves, placed, nodes) for placed in self._placed]
         self._members = [
             self._run.submit(join_members, *pair)
             for pair in zip(self._members, looked, strict=True)
@@ -149,8 +150,8 @@ class RowsOnCluster:
         while found:
             some = self._run.share(sorted(chosen))
             parts = [
-                self._run.submit(acquitted_sums, state, pieces, self._walk, self._n_nodes, some)
-                for state, pieces in zip(self._states, self._pieces, strict=True)
+                self._run.submit(acquitted_sums, state, placed, self._n_nodes, some)
+                for state, placed in zip(self._states, self._placed, strict=True)
             ]
             bound = self._run.result(self._run.reduce(add_up, parts)) / UNIT
             found = set(np.flatnonzero(self._is_leaf & (bound >= NEGLIGIBLE)).tolist()) - chosen
@@ -163,12 +164,12 @@ def in_a_row(arrays: list[Floats]) -> Floats:
     return np.concatenate(arrays)
 
 
-def along(pieces: list[Piece]) -> Iterator[tuple[Piece, slice]]:
+def along(placed: list[Placed]) -> Iterator[tuple[Leaves, slice]]:
     """Go through partitions, each with the place of its rows among those of all of them."""
     start = 0
-    for piece in pieces:
-        stop = start + piece.codes.shape[1]
-        yield piece, slice(start, stop)
+    for part in placed:
+        stop = start + part.n_rows
+        yield part.leaves, slice(start, stop)
         start = stop
 
 
@@ -189,8 +190,7 @@ def evidence_of(state: State) -> Floats:
 
 def next_terms(
     state: State,
-    pieces: list[Piece],
-    walk: Walk,
+    placed: list[Placed],
     n_nodes: int,
     gamma_lambda: float,
     yardstick: Yardstick,
@@ -198,11 +198,10 @@ def next_terms(
     """Return the state with new terms, and by how much they change the sums of the leaves."""
     sums = np.zeros(n_nodes, np.int64)
     terms = np.empty_like(state.terms)
-    for piece, rows in along(pieces):
+    for leaves, rows in along(placed):
         terms[rows] = change_terms(
-            walk.leaves(piece.codes), state.evidence[rows], state.terms[rows], sums,
-            gamma_lambda, yardstick,
-        )  # fmt: skip
+            leaves, state.evidence[rows], state.terms[rows], sums, gamma_lambda, yardstick
+        )
     return State(state.evidence, terms), sums
 
 
@@ -229,16 +228,16 @@ def next_evidence(
     return State(raise_evidence(base, members, log_lambda, weighing), state.terms)
 
 
-def acquitted_sums(
-    state: State, pieces: list[Piece], walk: Walk, n_nodes: int, some: list[int]
-) -> Ints:
+def acquitted_sums(state: State, placed: list[Placed], n_nodes: int, some: list[int]) -> Ints:
     """Sum up the terms of the rows that are in none of some contexts."""
     chosen = np.zeros(n_nodes, np.bool_)
     chosen[some] = True
     sums = np.zeros(n_nodes, np.int64)
-    for piece, rows in along(pieces):
-        leaves = walk.leaves(piece.codes)
-        free = np.flatnonzero(~chosen[leaves].any(axis=0))
+    for leaves, rows in along(placed):
+        touched = np.zeros(rows.stop - rows.start, np.bool_)
+        for tree in leaves:
+            touched |= chosen[tree]
+        free = np.flatnonzero(~touched)
         for tree in leaves:
             add_terms(tree, free, state.terms[rows][free], sums)
     return sums
@@ -251,33 +250,33 @@ class PartMembers(NamedTuple):
     n_rows: int
 
 
-def members_of(part: Any, piece: Piece, walk: Walk, model: Model, nodes: list[int]) -> PartMembers:
+def members_of(part: Any, placed: Placed, model: Model, nodes: list[int]) -> PartMembers:
     """Return a partition's rows in some contexts, and how likely their values are there."""
-    table = HalfRead(part, model.schema, piece.codes)
+    table = HalfRead(part, model.schema, placed)
     forest = model.forest
     found: Members = {}
-    leaves = walk.leaves(piece.codes)
     for node in nodes:
         tree = forest.tree_of(node)
-        rows = np.flatnonzero(leaves[tree] == node)
+        rows = rows_in(placed.leaves, node)
         scorer = np.full(len(rows), forest.scorer[node], np.int32)
         found[node] = rows, judge_column(model.likelihoods, tree, scorer, table.column(tree)[rows])
-    return PartMembers(found, table.n_rows)
+    return PartMembers(found, placed.n_rows)
 
 
-def members_by_codes(pieces: list[Piece], walk: Walk, nodes: list[int]) -> Members:
+def members_by_leaves(placed: list[Placed], nodes: list[int]) -> Members:
     """Return the rows of partitions in some contexts; nobody asks how likely their values are."""
     parts = []
-    trees = np.searchsorted(walk.root, nodes, side="right") - 1
-    for piece in pieces:
-        found: Members = {}
-        for tree in np.unique(trees).tolist():
-            leaves = walk.leaves_in(tree, piece.codes)
-            for node in np.asarray(nodes)[trees == tree].tolist():
-                rows = np.flatnonzero(leaves == node)
-                found[node] = rows, np.full(len(rows), np.nan)
-        parts.append(PartMembers(found, piece.codes.shape[1]))
+    for part in placed:
+        rows = {node: rows_in(part.leaves, node) for node in nodes}
+        found = {node: (some, np.full(len(some), np.nan)) for node, some in rows.items()}
+        parts.append(PartMembers(found, part.n_rows))
     return members_in_a_row(parts)
+
+
+def rows_in(leaves: Leaves, node: int) -> Ints:
+    """Return the rows of a leaf, given by its node number in the forest."""
+    tree = int(np.searchsorted(leaves.root, node, side="right")) - 1
+    return np.flatnonzero(leaves.number[tree] == node - leaves.root[tree])
 
 
 def members_in_a_row(parts: list[PartMembers]) -> Members:

@@ -23,7 +23,15 @@ from admercs.density.likelihoods import CONTINUOUS, Likelihoods
 from admercs.density.plans import TargetPlan, plan_target, restrict
 from admercs.density.spread import measure, regrid
 from admercs.detector.fit import FitSettings, likelihoods_of
-from admercs.distributed.pieces import Piece, Walk, add_lists, open_numbers, positions
+from admercs.distributed.pieces import (
+    Piece,
+    Placed,
+    Walk,
+    add_lists,
+    check_rows,
+    open_numbers,
+    positions,
+)
 from admercs.distributed.run import Run
 from admercs.table.bins import Binning
 from admercs.table.columns import Column
@@ -43,13 +51,62 @@ class Start(NamedTuple):
     limits: tuple[float, float]
 
 
-def fit_likelihoods_on_cluster(
+def place_on_cluster(
     run: Run,
     pieces: Sequence[Future],
     schema: Schema,
     binning: Binning,
     forest: Forest,
     trees: Sequence[NodeArrays],
+) -> tuple[list[Future], list[Ints]]:
+    """Let the workers keep the leaves of each row instead of its codes.
+
+    Returns
+    -------
+    placed : list of future
+        The `Placed` of each partition.
+    by_code : list of ndarray
+        How often each target's codes occur in each leaf of its tree.
+    """
+    walk = Walk(binning.is_nominal, list(trees), forest.root)
+    plans = [plan_target(forest, m) for m in range(len(schema.used))]
+    layouts = [code_layout(column, binning.edges[m]) for m, column in enumerate(schema.used)]
+    shared = run.share((walk, plans, layouts))
+    steps = [run.submit(place_rows, piece, shared) for piece in pieces]
+    placed = [run.submit(rows_of, step) for step in steps]
+    counts = run.reduce(add_lists, [run.submit(counts_of, step) for step in steps])
+    run.wait("", placed)
+    return placed, run.result(counts)
+
+
+def place_rows(piece: Piece, shared: Any) -> tuple[Placed, list[Ints]]:
+    """Find the leaves of a partition's rows, and count each target's codes in them."""
+    walk, plans, layouts = shared
+    placed = walk.place(piece)
+    counts = [
+        count_codes(piece.values.get(m, piece.codes[m]), placed.leaves[m], plan, *layouts[m])
+        for m, plan in enumerate(plans)
+    ]
+    return placed, counts
+
+
+def rows_of(step: tuple[Placed, list[Ints]]) -> Placed:
+    """Return the leaves."""
+    return step[0]
+
+
+def counts_of(step: tuple[Placed, list[Ints]]) -> list[Ints]:
+    """Return the counts."""
+    return step[1]
+
+
+def fit_likelihoods_on_cluster(
+    run: Run,
+    placed: Sequence[Future],
+    by_code: list[Ints],
+    schema: Schema,
+    binning: Binning,
+    forest: Forest,
     settings: FitSettings,
 ) -> Likelihoods:
     """Estimate how likely each value is in each scoring node; reads the table once or twice.
@@ -58,21 +115,19 @@ def fit_likelihoods_on_cluster(
     """
     columns = schema.used
     plans = [plan_target(forest, m) for m in range(len(columns))]
-    layouts = [code_layout(column, binning.edges[m]) for m, column in enumerate(columns)]
-    by_code = _count_codes(run, pieces, binning, trees, plans, layouts)
     done: dict[int, Future] = {}
     starts: dict[int, Start] = {}
     for m, column in enumerate(columns):
         counts = node_counts(plans[m], by_code[m])
         if column_kind(column) == CONTINUOUS:
             limits = column_limits(column)
-            grids = place_grids(counts, binning.edges[m], limits, layouts[m][1])
+            shift = code_layout(column, binning.edges[m])[1]
+            grids = place_grids(counts, binning.edges[m], limits, shift)
             starts[m] = Start(counts, grids, limits)
         else:
             done[m] = run.submit(few_values, plans[m], column, counts, settings)
     if starts:
-        walk = run.share(Walk(binning.is_nominal, list(trees), forest.root))
-        count = partial(_count_values, run, pieces, schema, walk)
+        count = partial(_count_values, run, placed, schema)
         done |= _continuous(run, count, plans, starts, settings)
     parts = run.result([done[m] for m in range(len(columns))])
     return assemble([part for _, part in parts], [nodes for nodes, _ in parts], len(forest.n))
@@ -83,35 +138,6 @@ def column_limits(column: Column) -> tuple[float, float]:
     if column.low is None or column.high is None:
         return 0.0, 0.0
     return float(column.low), float(column.high)
-
-
-def _count_codes(
-    run: Run,
-    pieces: Sequence[Future],
-    binning: Binning,
-    trees: Sequence[NodeArrays],
-    plans: list[TargetPlan],
-    layouts: list[tuple[int, int]],
-) -> list[Ints]:
-    walk = Walk(binning.is_nominal, list(trees), np.array([plan.first_node for plan in plans]))
-    shared = run.share((walk, plans, layouts))
-    parts = [
-        run.submit(count_codes_of, [pieces[p] for p in group], shared)
-        for group in run.groups(pieces)
-    ]
-    counts: list[Ints] = run.result(run.reduce(add_lists, parts))
-    return counts
-
-
-def count_codes_of(pieces: list[Piece], shared: Any) -> list[Ints]:
-    """Count each target's codes in the leaves of its tree, over pieces that lie together."""
-    walk, plans, layouts = shared
-    totals = [np.zeros((p.n_leaves, n), np.int64) for p, (n, _) in zip(plans, layouts, strict=True)]
-    for piece in pieces:
-        for m, plan in enumerate(plans):
-            codes = piece.values.get(m, piece.codes[m])
-            totals[m] += count_codes(codes, walk.leaves_in(m, piece.codes), plan, *layouts[m])
-    return totals
 
 
 def _continuous(
@@ -137,28 +163,24 @@ def _continuous(
 
 
 def _count_values(
-    run: Run,
-    pieces: Sequence[Future],
-    schema: Schema,
-    walk: Future,
-    phase: str,
-    grids: dict[int, Recount],
+    run: Run, placed: Sequence[Future], schema: Schema, phase: str, grids: dict[int, Recount]
 ) -> dict[int, Future]:
     parts = run.read(
-        phase, count_values_of, run.share(schema), walk, run.share(grids),
-        each=[pieces], columns=positions(schema, list(grids)),
+        phase, count_values_of, run.share(schema), run.share(grids),
+        each=[placed], columns=positions(schema, list(grids)),
     )  # fmt: skip
     merged = run.reduce(merge_targets, parts)
     return {m: run.submit(target_of, merged, m) for m in grids}
 
 
 def count_values_of(
-    part: Any, piece: Piece, schema: Schema, walk: Walk, grids: dict[int, Recount]
+    part: Any, placed: Placed, schema: Schema, grids: dict[int, Recount]
 ) -> dict[int, ValueCounts]:
     """Count a partition's values of some targets on their grids."""
+    check_rows(placed.n_rows, part)
     table = open_numbers(part, schema, list(grids))
     return {
-        m: count_values(table.column(k), walk.leaves_in(m, piece.codes), plan, grid)
+        m: count_values(table.column(k), placed.leaves[m], plan, grid)
         for k, (m, (plan, grid)) in enumerate(grids.items())
     }
 

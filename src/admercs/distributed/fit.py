@@ -29,15 +29,18 @@ from admercs.detector.fit import (
 )
 from admercs.detector.model import Model
 from admercs.distributed import quantiles
-from admercs.distributed.contexts import RowsOnCluster, judge_part
-from admercs.distributed.densities import column_limits, fit_likelihoods_on_cluster
+from admercs.distributed.contexts import RowsOnCluster, judge_again, judge_part, rows_in
+from admercs.distributed.densities import (
+    column_limits,
+    fit_likelihoods_on_cluster,
+    place_on_cluster,
+)
 from admercs.distributed.drafts import Limits
 from admercs.distributed.edges import encode_on_cluster
 from admercs.distributed.growth import Target, grow_on_cluster, make_targets
 from admercs.distributed.local import some_client
 from admercs.distributed.pieces import (
-    Piece,
-    Walk,
+    Placed,
     add_lists,
     count_all_codes,
     look_at,
@@ -52,7 +55,6 @@ from admercs.progress import Progress
 from admercs.table.bins import Binning
 from admercs.table.schema import Schema, learn_schema
 from admercs.table.summary import TableSummary, merge_summaries
-from admercs.trees.grow import NodeArrays
 
 N_SAMPLED = 1 << 18
 """Values of a column that are sampled in all, to guess bin edges from; at least 1,024 a partition."""
@@ -99,13 +101,15 @@ def fit_on_cluster(
         del looks
         targets = _targets(run, pieces, schema, binning, settings)
         forest, trees = grow_on_cluster(run, pieces, targets, binning, settings.trees)
+        placed, by_code = place_on_cluster(run, pieces, schema, binning, forest, trees)
+        del pieces, targets
         likelihoods = fit_likelihoods_on_cluster(
-            run, pieces, schema, binning, forest, trees, settings
+            run, placed, by_code, schema, binning, forest, settings
         )
         model = first_model(schema, forest, likelihoods, settings, summary.n_rows)
-        model, evidence, n_iter = _let_contexts_speak(run, model, pieces, binning, trees, settings)
+        model, evidence, n_iter = _let_contexts_speak(run, model, placed, settings)
         known = quantiles.Quantiles(run, evidence)
-        members = _members(run, model, pieces, binning, trees, n_rows)
+        members = _members(run, model, placed, n_rows)
         model = complete_model(model, known, members)
         return FittedOnCluster(model, n_iter, threshold(known), summary.has_names)
 
@@ -156,19 +160,15 @@ def _targets(
 
 
 def _let_contexts_speak(
-    run: Run,
-    model: Model,
-    pieces: Sequence[Future],
-    binning: Binning,
-    trees: list[NodeArrays],
-    settings: FitSettings,
+    run: Run, model: Model, placed: Sequence[Future], settings: FitSettings
 ) -> tuple[Model, list[Future], int]:
     """Find the anomalous contexts; return the evidence by the finished model, on the workers."""
     shared = run.share(model)
     columns = positions(model.schema, numeric_columns(model.schema))
-    base = run.read("judging", judge_part, shared, each=[pieces], columns=columns)
-    walk = Walk(binning.is_nominal, trees, model.forest.root)
-    rows = RowsOnCluster(run, shared, pieces, base, columns, walk, settings.judging.weighing)
+    base = run.read("judging", judge_part, shared, each=[placed], columns=columns)
+    rows = RowsOnCluster(
+        run, shared, model.forest, placed, base, columns, settings.judging.weighing
+    )
     log_lambda, n_iter = converge(
         rows, model.forest.feature < 0, settings.judging.gamma_lambda, settings.feedback,
         settings.n_iter, settings.tol, partial(run.tell, "iterating"),
@@ -176,42 +176,31 @@ def _let_contexts_speak(
     model = replace(model, log_lambda=log_lambda)
     if (log_lambda > -np.inf).any():
         shared = run.share(model)
-        base = run.read("judging, finally", judge_part, shared, each=[pieces], columns=columns)
+        base = run.read(
+            "judging, finally", judge_again, shared, each=[placed, base], columns=columns
+        )
     return model, base, n_iter
 
 
 def _members(
-    run: Run,
-    model: Model,
-    pieces: Sequence[Future],
-    binning: Binning,
-    trees: list[NodeArrays],
-    n_rows: list[int],
+    run: Run, model: Model, placed: Sequence[Future], n_rows: list[int]
 ) -> dict[int, NDArray[np.int64]]:
     """Return the training rows of the anomalous contexts, numbered over all partitions."""
     nodes = remembered_contexts(model).tolist()
     if not nodes:
         return {}
-    walk = run.share(Walk(binning.is_nominal, trees, model.forest.root))
     first = np.cumsum([0, *n_rows[:-1]]).tolist()
-    tree_of = {node: model.forest.tree_of(node) for node in nodes}
     parts = [
-        run.submit(first_members, piece, walk, tree_of, start)
-        for piece, start in zip(pieces, first, strict=True)
+        run.submit(first_members, part, nodes, start)
+        for part, start in zip(placed, first, strict=True)
     ]
     members: dict[int, NDArray[np.int64]] = run.result(run.reduce(merge_members, parts))
     return members
 
 
-def first_members(
-    piece: Piece, walk: Walk, tree_of: dict[int, int], start: int
-) -> dict[int, NDArray[np.int64]]:
+def first_members(placed: Placed, nodes: list[int], start: int) -> dict[int, NDArray[np.int64]]:
     """Return the first rows of a partition in some contexts."""
-    leaves = walk.leaves(piece.codes)
-    return {
-        node: start + np.flatnonzero(leaves[tree] == node)[:MAX_MEMBERS]
-        for node, tree in tree_of.items()
-    }
+    return {node: start + rows_in(placed.leaves, node)[:MAX_MEMBERS] for node in nodes}
 
 
 def merge_members(parts: list[dict[int, NDArray[np.int64]]]) -> dict[int, NDArray[np.int64]]:

@@ -16,6 +16,7 @@ from admercs.table.prepared import Prepared, prepare
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary, merge_summaries, summarise
 from admercs.table.values import RawColumn
+from admercs.trees.forest import Leaves, leaf_type
 from admercs.trees.grow import NodeArrays
 from admercs.trees.levels import find_places
 
@@ -46,6 +47,18 @@ class Piece(NamedTuple):
     values: dict[int, NDArray[np.unsignedinteger]]  # number of the distinct value, for few bins
 
 
+class Placed(NamedTuple):
+    """What a worker keeps of a partition once trees are grown: again a byte a cell."""
+
+    leaves: Leaves
+    codes: dict[int, NDArray[np.unsignedinteger]]  # of nominal columns, not to be read again
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.leaves.number.shape[1])
+
+
 class Walk(NamedTuple):
     """What finds the leaves of rows from their codes."""
 
@@ -53,17 +66,20 @@ class Walk(NamedTuple):
     trees: list[NodeArrays]
     root: NDArray[np.int64]
 
-    def leaves_in(self, tree: int, codes: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the leaf of each row in one tree."""
-        out = np.empty(codes.shape[1], np.int32)
-        nodes, first = self.trees[tree], int(self.root[tree])
-        numbers = np.arange(first, first + len(nodes.feature), dtype=np.int32)
-        find_places(codes, self.is_nominal, nodes, numbers, out)
-        return out
-
-    def leaves(self, codes: NDArray[Any]) -> NDArray[np.int32]:
+    def leaves(self, codes: NDArray[Any]) -> Leaves:
         """Return the leaf of each row in each tree."""
-        return np.stack([self.leaves_in(m, codes) for m in range(len(self.trees))])
+        dtype = leaf_type(max((len(tree.feature) for tree in self.trees), default=1))
+        number = np.empty((len(self.trees), codes.shape[1]), np.dtype(dtype))
+        for nodes, out in zip(self.trees, number, strict=True):
+            find_places(
+                codes, self.is_nominal, nodes, np.arange(len(nodes.feature), dtype=dtype), out
+            )
+        return Leaves(number, self.root)
+
+    def place(self, piece: Piece) -> Placed:
+        """Return what is kept of a partition from now on."""
+        nominal = np.flatnonzero(self.is_nominal).tolist()
+        return Placed(self.leaves(piece.codes), {m: piece.codes[m].copy() for m in nominal})
 
 
 def open_part(part: Any, schema: Schema) -> Prepared:
@@ -89,21 +105,31 @@ def numeric_columns(schema: Schema) -> list[int]:
     return [m for m, column in enumerate(schema.used) if column.role == "numeric"]
 
 
+def check_rows(n_rows: int, part: pd.DataFrame) -> None:
+    """Raise a ValueError if a partition has changed since it was read first."""
+    if len(part) != n_rows:
+        raise ValueError(
+            f"The partition had {n_rows:,} rows when it was read first and has {len(part):,} now: a "
+            "table must not change while it is read."
+        )
+
+
 class HalfRead(Prepared):
     """A partition of which only numeric columns are read; the codes tell the nominal values."""
 
-    def __init__(self, part: Any, schema: Schema, codes: NDArray[Any]) -> None:
-        self.n_columns, self.n_rows = codes.shape
+    def __init__(self, part: pd.DataFrame, schema: Schema, placed: Placed) -> None:
+        self.n_columns, self.n_rows = len(schema.used), placed.n_rows
         numeric = numeric_columns(schema)
         self._place = {m: k for k, m in enumerate(numeric)}
         self._numbers = open_numbers(part, schema, numeric) if numeric else None
-        self._piece = codes
+        self._nominal = placed.codes
+        check_rows(self.n_rows, part)
 
     def column(self, m: int) -> NDArray[np.float64]:
         """Return the working values of used column ``m``."""
         if self._numbers is not None and m in self._place:
             return self._numbers.column(self._place[m])
-        return _from_codes(self._piece[m])
+        return _from_codes(self._nominal[m])
 
     def block(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return the working values of the rows ``start:stop``, one C row per used column."""
@@ -111,9 +137,8 @@ class HalfRead(Prepared):
         out = np.empty((self.n_columns, max(0, stop - start)))
         if self._numbers is not None:
             out[list(self._place)] = self._numbers.block(start, stop)
-        for m in range(self.n_columns):
-            if m not in self._place:
-                out[m] = _from_codes(self._piece[m, start:stop])
+        for m, codes in self._nominal.items():
+            out[m] = _from_codes(codes[start:stop])
         return out
 
 
