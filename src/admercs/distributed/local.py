@@ -35,6 +35,13 @@ def some_client() -> Iterator[Client]:
         yield client
 
 
+# Nobody watches these workers: what a dashboard would show need not be sampled a hundred times a second.
+_QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+}
+
+
 @contextmanager
 def local_cluster(
     memory_limit: str | int = "auto", n_workers: int | None = None
@@ -61,6 +68,7 @@ def local_cluster(
     if memory_limit != "auto":
         limit = dask.utils.parse_bytes(memory_limit) // n
     with (
+        dask.config.set(_QUIET),
         LocalCluster(
             n_workers=n,
             threads_per_worker=1,

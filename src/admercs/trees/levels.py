@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.trees.criteria import XLOGX, impurity
-from admercs.trees.grow import GrowthRules, NodeArrays, decide, empty_nodes, left_codes, widths
+from admercs.trees.grow import (
+    GrowthRules,
+    NodeArrays,
+    decide,
+    empty_nodes,
+    is_leaf,
+    left_codes,
+    widths,
+)
 from admercs.trees.histograms import (
     CLASSES,
     add_rows,
@@ -40,7 +48,8 @@ class Sketch(NamedTuple):
     """A tree so far, as far as rows need to know it to find their way; nodes in order of creation."""
 
     nodes: NodeArrays
-    place: NDArray[np.int32]  # per node: its place among the nodes to be counted, or -1
+    # Per node: its place among those to be counted. Others are at a last place, which saves asking each row.
+    place: NDArray[np.int32]
     n_places: int
     deeper: bool  # whether histograms are needed, or only the totals
 
@@ -85,12 +94,12 @@ class Growing:
 
     def sketch(self) -> Sketch:
         """Return what a piece of the table needs to count the next level."""
-        place = np.full(len(self.nodes.feature), -1, np.int32)
+        n_places = 1 if self.depth == 0 else len(self.parents)
+        place = np.full(len(self.nodes.feature), n_places, np.int32)
         if self.depth == 0:
             place[0] = 0
         for k, parent in enumerate(self.parents):
             place[(self.nodes.left if parent.small_left else self.nodes.right)[parent.node]] = k
-        n_places = 1 if self.depth == 0 else len(self.parents)
         deeper = self.depth == 0 or self.depth < self.rules.max_depth
         return Sketch(self.nodes, place, n_places, deeper)
 
@@ -148,19 +157,19 @@ def find_places(
 
 @kernel
 def sort_by_place(places, start, rows):  # type: ignore[no-untyped-def]
-    """List the rows of each place one after the other; rows at no place are left out.
+    """List the rows of each place one after the other.
 
-    ``start[k]:start[k + 1]`` are the rows of place k; `start` comes in as zeros, one longer than that.
+    ``start[k]:start[k + 1]`` are the rows of place k; `start` comes in as zeros, two longer than there are places.
     """
-    for i in range(len(places)):
-        if places[i] >= 0:
-            start[places[i] + 2] += 1
+    one, n = np.uint64(1), np.uint64(len(places))
+    for i in range(n):
+        start[np.uint64(places[i]) + np.uint64(2)] += 1
     for k in range(2, len(start)):
         start[k] += start[k - 1]
-    for i in range(len(places)):
-        if places[i] >= 0:
-            rows[start[places[i] + 1]] = i
-            start[places[i] + 1] += 1
+    for i in range(n):
+        after = np.uint64(places[i]) + one
+        rows[np.uint64(start[after])] = i
+        start[after] += 1
 
 
 def count_level(
@@ -192,7 +201,7 @@ def count_level(
         return
     places = np.empty(n_rows, np.int32)
     find_places(codes, layout.is_nominal, sketch.nodes, sketch.place, places)
-    start = np.zeros(sketch.n_places + 2, np.int64)
+    start = np.zeros(sketch.n_places + 3, np.int64)
     rows = np.empty(n_rows, np.int32)
     sort_by_place(places, start, rows)
     width, n_totals = widths(rules)
@@ -268,18 +277,33 @@ class _Level:
             side[node] = self.n_nodes
             nodes.parent[self.n_nodes] = node
             self.n_nodes += 1
-        small_left = self._left_is_smaller(node, hist)
+        left = self._left_totals(node, hist)
+        if rules.form == CLASSES and self._ends(node, left, totals - left):
+            return
+        n_left, n_both = (left.sum(), n) if rules.form == CLASSES else (left[0], totals[0])
         # A copy: views would keep the counts of all other nodes alive.
-        self.parents.append(_Parent(node, small_left, hist.copy(), totals.copy()))
+        self.parents.append(_Parent(node, 2 * n_left <= n_both, hist.copy(), totals.copy()))
 
-    def _left_is_smaller(self, node: int, hist: Hists) -> bool:
+    def _left_totals(self, node: int, hist: Hists) -> NDArray[np.int64]:
+        """Add up what goes left; of a moment target only the rows that have a value, and their sum."""
         nodes, offsets = self.nodes, self.layout.offsets
         feature = nodes.feature[node]
         width, _ = widths(self.tree.rules)
         cells = hist.reshape(-1, width)[offsets[feature] : offsets[feature + 1]]
-        rows = cells.sum(axis=1) if self.tree.rules.form == CLASSES else cells[:, 0]
-        is_left = left_codes(nodes, [node], self.layout.is_nominal[[feature]], len(rows))[0]
-        return 2 * int(rows[is_left].sum()) <= int(rows.sum())
+        is_left = left_codes(nodes, [node], self.layout.is_nominal[[feature]], len(cells))[0]
+        left: NDArray[np.int64] = cells[is_left].sum(axis=0, dtype=np.int64)
+        return left
+
+    def _ends(self, node: int, *halves: NDArray[np.int64]) -> bool:
+        """If both halves of a split are leaves whatever they hold, write them down without counting."""
+        nodes, rules = self.nodes, self.tree.rules
+        if not all(is_leaf(totals, self.tree.depth + 1, rules) for totals in halves):
+            return False
+        for side, totals in zip((nodes.left, nodes.right), halves, strict=True):
+            child = side[node]
+            nodes.n[child] = totals.sum()
+            nodes.impurity[child] = impurity(totals, rules.criterion, XLOGX)
+        return True
 
 
 def _of_each(nodes: NodeArrays, change: Callable[[NDArray[Any]], NDArray[Any]]) -> NodeArrays:
