@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -11,13 +13,17 @@ from admercs.cli import main
 from tests.distributed.conftest import differences, make_table
 
 
-def test_the_command_learns_the_same_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def source(tmp_path: Path) -> str:
     table = make_table(900)[["a", "b", "kind", "when", "few"]]
     table[:500].to_parquet(tmp_path / "1.parquet", index=False)
     table[500:].to_parquet(tmp_path / "2.parquet", index=False)
-    source = str(tmp_path / "*.parquet")
+    return str(tmp_path / "*.parquet")
+
+
+def test_the_command_learns_the_same_model(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, further in {"memory": [], "dask": ["--dask", "--memory", "2GB"]}.items():
         model = str(tmp_path / f"{name}.admercs")
         assert main(["detect", source, "--jobs", "1", "--model", model, *further]) in (0, None)
@@ -25,3 +31,51 @@ def test_the_command_learns_the_same_model(
     known, found = (ADMERCS.load(tmp_path / f"{name}.admercs") for name in ("memory", "dask"))
     assert differences(known.model_, found.model_) == []
     assert known.offset_ == found.offset_
+
+
+@pytest.mark.parametrize("by", ["files", "a query"])
+def test_a_large_table_is_learned_from_as_a_whole(
+    by: str,
+    source: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("admercs.cli.commands.detect.FIT_ROWS", 700)
+    table = source if by == "files" else f"select * from '{source}'"
+    model = str(tmp_path / "m.admercs")
+    assert main(["detect", table, "--memory", "2GB", "--jobs", "1", "--model", model]) in (0, None)
+    assert "learning from all 900 rows in worker processes" in capsys.readouterr().err
+    assert ADMERCS.load(model).model_.n_rows == 900
+
+
+@pytest.mark.parametrize("how", [["--no-dask"], ["--fit-rows", "700"]])
+def test_a_sample_is_learned_from_on_demand(
+    how: list[str],
+    source: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("admercs.cli.commands.detect.FIT_ROWS", 700)
+    model = str(tmp_path / "m.admercs")
+    assert main(["detect", source, "--model", model, *how]) in (0, None)
+    assert "learning from 700 of 900 rows" in capsys.readouterr().err
+    assert ADMERCS.load(model).model_.n_rows == 700
+
+
+def test_all_rows_and_a_sample_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["detect", "x.csv", "--dask", "--fit-rows", "5"]) == 2
+    assert "choose one" in capsys.readouterr().err
+
+
+def test_no_room_for_the_temporary_copy(
+    source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    assert main(["detect", source, "--dask"]) == 1
+    assert "temporary copy of the table" in (told := capsys.readouterr().err)
+    assert "no space left" in told

@@ -11,7 +11,7 @@ from admercs._version import __version__
 
 __all__ = ["FIT_ROWS", "MAX_COLUMNS", "make_parser"]
 
-# Above so many rows a model is fitted to a sample: more rows change hardly anything then.
+# Up to so many rows a table is learned from in memory; above, on disk, or from a sample of so many rows.
 FIT_ROWS = 1_000_000
 # Every column is predicted from all others: the work grows with the square of their number.
 MAX_COLUMNS = 2_000
@@ -101,22 +101,21 @@ def _detect(commands: Any) -> None:
     learning.add_argument(
         "--fit-rows",
         type=_positive,
-        default=FIT_ROWS,
         metavar="N",
-        help=f"learn from a sample of N rows if there are more (default: {FIT_ROWS:,}); "
-        "all rows are scored",
+        help="learn from a sample of N rows if there are more; all rows are scored",
     )
     learning.add_argument(
         "--dask",
-        action="store_true",
-        help="learn from all rows of a table that does not fit into memory, in worker processes "
-        "(needs admercs[dask])",
+        action=argparse.BooleanOptionalAction,
+        help="learn from all rows in worker processes that keep the table on disk; this is what "
+        f"happens above {FIT_ROWS:,} rows if admercs[dask] is installed. --no-dask: learn from a "
+        f"sample of {FIT_ROWS:,} rows then",
     )
     learning.add_argument(
         "--memory",
         default="auto",
         metavar="SIZE",
-        help="with --dask: what the workers may use together, such as 4GB (default: all there is)",
+        help="what those workers may use together, such as 4GB (default: all there is)",
     )
     learning.add_argument(
         "--max-columns",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from admercs.cli.errors import UserError
+from admercs.cli.errors import UserError, os_error
 from admercs.cli.scoring import blamed, without
 from admercs.cli.sinks import scratch_folder
 from admercs.cli.tables import Table
@@ -14,7 +15,12 @@ from admercs.cli.tables import Table
 if TYPE_CHECKING:
     from admercs import ADMERCS
 
-__all__ = ["fit_out_of_core"]
+__all__ = ["dask_is_installed", "fit_out_of_core"]
+
+
+def dask_is_installed() -> bool:
+    """Say whether tables can be learned from out of core."""
+    return find_spec("distributed") is not None
 
 
 def fit_out_of_core(
@@ -71,7 +77,11 @@ def spool(table: Table, folder: Path, told: Callable[[int], None]) -> int:
     n_rows = 0
     for number, batch in enumerate(table.batches()):
         rows: Any = without(batch, table.id)
-        pq.write_table(rows, folder / f"{number:06d}.parquet", compression="lz4")
+        path = folder / f"{number:06d}.parquet"
+        try:
+            pq.write_table(rows, path, compression="lz4")
+        except OSError as error:
+            raise os_error(error, path, "write a temporary copy of the table to") from error
         n_rows += len(batch)
         told(n_rows)
     if not n_rows:

@@ -58,8 +58,8 @@ def blamed(name: str) -> Iterator[None]:
         raise UserError(f"{name}: {error}") from error
     except MemoryError as error:
         raise UserError(
-            f"{name} does not fit into memory. Fit to fewer rows (--fit-rows), or leave columns "
-            "out (--ignore)."
+            f"{name} does not fit into memory. Learn on disk (--dask), from fewer rows (--fit-rows), or "
+            "leave columns out (--ignore)."
         ) from error
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from admercs.cli.console import note
 from admercs.cli.errors import UsageError, UserError
-from admercs.cli.outofcore import fit_out_of_core
+from admercs.cli.options import FIT_ROWS
+from admercs.cli.outofcore import dask_is_installed, fit_out_of_core
 from admercs.cli.progress import Progress
 from admercs.cli.scoring import blamed, without
 from admercs.cli.sinks import writing
@@ -27,6 +28,8 @@ def run(options: argparse.Namespace) -> None:
     started = time.monotonic()
     if options.threshold is not None and options.contamination != "auto":
         raise UsageError("--contamination and --threshold exclude each other.")
+    if options.dask and options.fit_rows is not None:
+        raise UsageError("--dask learns from all rows, --fit-rows from some: choose one.")
     quiet = options.quiet or options.json
     with (
         open_outputs(
@@ -50,26 +53,47 @@ def learn(
     options: argparse.Namespace, table: Table, progress: Progress
 ) -> tuple[Any, Iterator[pa.Table], int]:
     """Fit the detector; also return the rows to be scored and their number."""
-    n_rows = table.count() if progress.shown else 0
+    # Only a large table is worth starting worker processes for, unless the user says so.
+    may_grow = options.dask is None and options.fit_rows is None and dask_is_installed()
+    n_rows = table.count() if progress.shown or may_grow else 0
 
     def told(rows: int) -> None:
         progress("reading", rows, n_rows)
 
-    if options.dask:
-        unfitted = detector(options, table, progress)
-        model, total = fit_out_of_core(unfitted, table, options.memory, jobs_of(options), told)
-        return model, table.batches(), total
-    sample, total = table.read(options.fit_rows, options.seed, told)
+    if options.dask or (may_grow and n_rows > FIT_ROWS):
+        return learn_from_all(options, table, progress, n_rows, told)
+    sample, total = table.read(options.fit_rows or FIT_ROWS, options.seed, told)
+    if may_grow and total > len(sample):  # a query, of which the size was not known before
+        return learn_from_all(options, table, progress, total, told)
     if total > len(sample):
+        more = "--dask learns from all" if dask_is_installed() else "admercs[dask] learns from all"
         note(
-            f"learning from {len(sample):,} of {total:,} rows (--dask learns from all); "
-            "all are scored",
+            f"learning from {len(sample):,} of {total:,} rows ({more}); all are scored",
             options.quiet,
         )
     with blamed(table.name):
         model = detector(options, table, progress).fit(without(sample, table.id))
     whole = slices(sample, table.stretch) if total == len(sample) else table.batches()
     return model, whole, total
+
+
+def learn_from_all(
+    options: argparse.Namespace,
+    table: Table,
+    progress: Progress,
+    n_rows: int,
+    told: Callable[[int], None],
+) -> tuple[Any, Iterator[pa.Table], int]:
+    """Fit the detector to a table that may be larger than memory."""
+    if not options.dask:
+        note(
+            f"learning from all {n_rows:,} rows in worker processes (--no-dask learns from a sample of "
+            f"{FIT_ROWS:,}, which is faster)",
+            options.quiet,
+        )
+    unfitted = detector(options, table, progress)
+    model, total = fit_out_of_core(unfitted, table, options.memory, jobs_of(options), told)
+    return model, table.batches(), total
 
 
 def check_width(table: Table, most: int) -> None:
