@@ -87,6 +87,14 @@ def test_parquet_files_patterns_and_folders(tmp_path, people):
     same(read(tmp_path / "parts" / "1.parquet"), people.slice(100))
 
 
+def test_files_that_do_not_belong_together(tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"b": [1]}), tmp_path / "1.parquet")
+    with pytest.raises(UserError, match=r'cannot read .*1\.parquet.*column "a"') as caught:
+        read(tmp_path / "*.parquet")
+    assert "union_by_name" not in str(caught.value)
+
+
 def test_json_lines(tmp_path):
     rows = [{"a": 1, "b": "x"}, {"a": 2.5, "b": None}]
     path = write(tmp_path / "rows.jsonl", "\n".join(json.dumps(row) for row in rows))

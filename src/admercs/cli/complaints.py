@@ -53,8 +53,9 @@ def _message(name: str, text: str, is_query: bool) -> str:
     """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
     if is_query:
         return f"the query cannot be run.\n{text.strip()}"
-    kept = text.partition("\nPossible")[0].partition("\n  file =")[0]
-    lines = [line.strip() for line in kept.splitlines() if line.strip()]
+    for advice in ("\nPossible", "\n  file =", "\nIf you are trying"):
+        text = text.partition(advice)[0]
+    lines = [line.strip().rstrip(".") for line in text.splitlines() if line.strip()]
     # "Invalid Input Error: CSV Error on Line: 3" → "CSV Error on Line: 3"
     head = lines[0].split(" Error: ", 1)[-1] if lines else "unknown error"
-    return f"cannot read {name}: {'. '.join([head, *lines[1:3]])}"
+    return f"cannot read {name}: {'. '.join([head, *lines[1:3]])}."
