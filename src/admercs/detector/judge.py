@@ -35,6 +35,7 @@ class Judge:
     def __init__(self, model: Model) -> None:
         self.model = model
         forest = model.forest
+        self._weighing = model.settings.weighing
         self._log_not_lambda = log_complement(model.log_lambda)
         roots = np.repeat(forest.root[:-1], np.diff(forest.root))
         # A leaf scored by its root sees the whole table already. The paper has no further view.
@@ -91,7 +92,7 @@ class Judge:
         pattern, context, marginal = (np.empty(block.shape) for _ in range(3))
         weigh_views(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
-            *self.model.settings.weighing, pattern, context, marginal,
+            *self._weighing, self._weighing.series, pattern, context, marginal,
         )  # fmt: skip
         return Judgement(leaf, log_omega, log_omega_root, pattern, context, marginal)
 
@@ -106,7 +107,7 @@ class Judge:
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
-            *self.model.settings.weighing, self._position, cells,
+            *self._weighing, self._weighing.series, self._position, cells,
         )  # fmt: skip
         return cells
 

@@ -28,18 +28,23 @@ def check_forest(forest: Forest, n_columns: int) -> None:
     _check_pointers(forest.root, n_nodes, "forest/root")
     _require(bool(np.all(np.diff(forest.root) > 0)), "forest/root")
     _require(_within(forest.feature, -1, n_columns), "forest/feature")
-    inner = forest.feature >= 0
-    nodes = np.arange(n_nodes)
-    for name in ("left", "right"):
-        child = getattr(forest, name)
-        # Children come after their parent, so walking down always ends.
-        _require(_within(child[inner], 0, n_nodes), f"forest/{name}")
-        _require(bool(np.all(child[inner] > nodes[inner])), f"forest/{name}")
+    _check_order(forest)
     _require(_within(forest.parent, -1, n_nodes), "forest/parent")
-    _require(bool(np.all(forest.parent < nodes)), "forest/parent")
+    _require(bool(np.all(forest.parent < np.arange(n_nodes))), "forest/parent")
     _require(_within(forest.scorer, 0, n_nodes), "forest/scorer")
     _require(_within(forest.subset, -1, len(forest.subsets)), "forest/subset")
     _require(forest.subsets.ndim == 2 and forest.subsets.shape[1] == 4, "forest/subsets")
+
+
+def _check_order(forest: Forest) -> None:
+    """Check that the nodes of each tree come in preorder; walking down relies on it."""
+    end = np.arange(1, len(forest.feature) + 1)  # one past the last node of a subtree
+    for node in np.flatnonzero(forest.feature >= 0)[::-1]:
+        left, right = forest.left[node], forest.right[node]
+        _require(bool(left == node + 1 and left < right < len(end)), "forest/left")
+        _require(bool(right == end[left]), "forest/right")
+        end[node] = end[right]
+    _require(bool(np.array_equal(end[forest.root[:-1]], forest.root[1:])), "forest/root")
 
 
 def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
