@@ -25,6 +25,7 @@ class Trees(NamedTuple):
 
     feature: np.ndarray
     root: np.ndarray
+    n: np.ndarray
 
     def tree_of(self, node: int) -> int:
         return int(np.searchsorted(self.root, node, side="right")) - 1
@@ -63,7 +64,8 @@ def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, Trees]:
     omega[1:, :5] = 0.02
     leaves = (leaves + n_leaves * np.arange(n_trees)[:, None]).astype(np.int32)
     feature = np.full(n_trees * n_leaves, -1)
-    return omega, leaves, Trees(feature, np.arange(n_trees + 1) * n_leaves)
+    rows = np.bincount(leaves.ravel(), minlength=len(feature))
+    return omega, leaves, Trees(feature, np.arange(n_trees + 1) * n_leaves, rows)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -106,6 +108,31 @@ def test_a_small_context_of_odd_rows_is_found_and_condemns_its_ordinary_row() ->
     )
     assert result.log_lambda.argmax() == 0
     assert result.evidence[5] > base[5]
+
+
+def relative_feedback(base: np.ndarray, in_context: np.ndarray) -> np.ndarray:
+    """Return λ of the same context, seen by two trees."""
+    leaves = np.stack([in_context, in_context + 2]).astype(np.int32)
+    trees = Trees(np.full(4, -1), np.array([0, 2, 4]), np.bincount(leaves.ravel()))
+    result = iterate(
+        base, leaves, trees, lambda node, rows: np.full(len(rows), np.nan),  # type: ignore[arg-type]
+        weighing=Weighing(0.9, 0.1), gamma_lambda=0.5, feedback="relative", n_iter=10, tol=1e-9,
+    )  # fmt: skip
+    return np.exp(result.log_lambda[[1, 3]])
+
+
+def test_contexts_do_not_talk_each_other_into_a_conviction() -> None:
+    base = np.random.default_rng(0).exponential(0.3, 1000)
+    inside = np.arange(1000) < 30
+    mild = np.where(inside, np.quantile(base, 0.85), base)  # odd, but hardly, and nobody stands out
+    np.testing.assert_array_equal(relative_feedback(mild, inside), 0)
+
+
+def test_a_context_of_odd_rows_is_convicted_with_the_ordinary_rows_in_it() -> None:
+    base = np.random.default_rng(0).exponential(0.3, 1000)
+    inside = np.arange(1000) < 30
+    base[:27] = 3.0
+    assert relative_feedback(base, inside).min() > 0.5
 
 
 @given(

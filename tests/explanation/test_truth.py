@@ -63,7 +63,7 @@ def test_hypothyroid_says_that_nobody_is_455_years_old(data) -> None:
     assert first.conditions == ()
     assert first.text.startswith("All patients typically have age ")
     assert first.text.endswith(", but this patient has 455.")
-    assert row.percentile > 97
+    assert row.percentile > 98
 
 
 def test_titanic_reasons_are_true(data) -> None:
@@ -105,7 +105,7 @@ def planted_cause(kind: str, odd: tuple[str, ...]) -> set[str]:
 
 
 def test_cars_are_explained_by_what_was_planted() -> None:
-    first, listed, total = 0, 0, 0
+    first, total = 0, 0
     for seed in range(20):
         cars = make_electric_vehicles(seed, as_frame="pandas")
         rows = sorted(cars.odd_columns)
@@ -117,7 +117,5 @@ def test_cars_are_explained_by_what_was_planted() -> None:
                 for reason in explanation.reasons
             ]
             first += bool(named and named[0] & cause)
-            listed += any(names & cause for names in named)
             total += 1
-    assert first >= 0.99 * total
-    assert listed == total
+    assert first == total

@@ -21,6 +21,7 @@ from admercs.evidence.feedback import (
     UNIT,
     Members,
     Yardstick,
+    add_guilt,
     add_terms,
     change_terms,
     raise_evidence,
@@ -102,6 +103,15 @@ class RowsOnCluster:
         changes = [self._run.submit(sums_of, step) for step in steps]
         self._sums = self._sums + self._run.result(self._run.reduce(add_up, changes))
         return self._sums
+
+    def guilt(self, yardstick: Yardstick) -> Ints:
+        """Return per node the sum of its rows' guilt."""
+        parts = [
+            self._run.submit(sum_guilt, state, placed, self._n_nodes, yardstick)
+            for state, placed in zip(self._states, self._placed, strict=True)
+        ]
+        total: Ints = self._run.result(self._run.reduce(add_up, parts))
+        return total
 
     def suspect(self, log_lambda: Floats) -> None:
         """Compute the evidence anew."""
@@ -203,6 +213,14 @@ def next_terms(
             leaves, state.evidence[rows], state.terms[rows], sums, gamma_lambda, yardstick
         )
     return State(state.evidence, terms), sums
+
+
+def sum_guilt(state: State, placed: list[Placed], n_nodes: int, yardstick: Yardstick) -> Ints:
+    """Sum up the guilt of the rows of some partitions per leaf."""
+    sums = np.zeros(n_nodes, np.int64)
+    for leaves, rows in along(placed):
+        add_guilt(leaves, state.evidence[rows], sums, yardstick)
+    return sums
 
 
 def state_of(step: tuple[State, Ints]) -> State:

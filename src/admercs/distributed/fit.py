@@ -170,7 +170,7 @@ def _let_contexts_speak(
         run, shared, model.forest, placed, base, columns, settings.judging.weighing
     )
     log_lambda, n_iter = converge(
-        rows, model.forest.feature < 0, settings.judging.gamma_lambda, settings.feedback,
+        rows, model.forest, settings.judging.gamma_lambda, settings.feedback,
         settings.n_iter, settings.tol, partial(run.tell, "iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=log_lambda)

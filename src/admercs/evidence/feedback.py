@@ -22,6 +22,7 @@ NEGLIGIBLE = -37.0
 # Sums over rows are kept in fixed point: exact in any order, and 2 ** 33 rows fit.
 UNIT = float(1 << 24)
 SMALLEST = -64.0
+MOST_GUILTY = 64.0
 
 LeafLikelihood = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 # Per suspected leaf: its rows, and how likely their values are there (log ω).
@@ -48,6 +49,7 @@ class Yardstick(NamedTuple):
 
     typical: float  # the evidence of a row that is not guilty at all
     unit: float  # the evidence beyond it that counts as one
+    least: float = 0.0  # the mean guilt, before any feedback, of a context that may be suspected
 
 
 def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardstick | None:
@@ -55,12 +57,14 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
 
     ``"paper"``: evidence as it is. ``"centred"``: what exceeds the typical (median) row, since with many
     attributes even ordinary rows gather some. ``"relative"``: the same, in units of half the distance from the
-    median to the 90% quantile, so that the number of attributes and how loud they are do not matter.
+    median to the 90% quantile, so that the number of attributes and how loud they are do not matter. So fine a
+    unit lets contexts of the same rows talk each other into a conviction; only those are tried whose rows are on
+    average as guilty as the 90% quantile on their own.
 
     Examples
     --------
     >>> find_yardstick("relative", {0.5: 1.0, 0.9: 3.0}.__getitem__)
-    Yardstick(typical=1.0, unit=1.0)
+    Yardstick(typical=1.0, unit=1.0, least=2.0)
     """
     if feedback == "paper":
         return Yardstick(0.0, 1.0)
@@ -68,16 +72,33 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
     if feedback == "centred":
         return Yardstick(typical, 1.0)
     unit = (quantile(0.9) - typical) / 2
-    return Yardstick(typical, unit) if unit > 0 else None
+    return Yardstick(typical, unit, 2.0) if unit > 0 else None
+
+
+def find_guilt(evidence: NDArray[np.float64], yardstick: Yardstick) -> NDArray[np.float64]:
+    """Return how guilty rows are; no row beyond `MOST_GUILTY`, where nothing is left to doubt."""
+    return np.minimum(np.maximum(0.0, evidence - yardstick.typical) / yardstick.unit, MOST_GUILTY)
+
+
+def add_guilt(
+    leaves: Iterable[NDArray[np.int32]],
+    evidence: NDArray[np.float64],
+    sums: NDArray[np.int64],
+    yardstick: Yardstick,
+) -> None:
+    """Add the guilt of a piece's rows, in fixed point, to the sums of their leaves."""
+    guilt = np.rint(find_guilt(evidence, yardstick) * UNIT).astype(np.int64)
+    rows = np.flatnonzero(guilt)
+    for tree in leaves:
+        add_terms(tree, rows, guilt[rows], sums)
 
 
 def innocence_terms(
     evidence: NDArray[np.float64], gamma_lambda: float, yardstick: Yardstick
 ) -> NDArray[np.int64]:
     """Return each row's term log(1 − γ_λ (1 − guilt)) of its contexts' log λ, in fixed point."""
-    guilt = np.maximum(0.0, evidence - yardstick.typical) / yardstick.unit
     with np.errstate(divide="ignore"):
-        terms = np.log1p(-gamma_lambda * np.exp(-guilt))
+        terms = np.log1p(-gamma_lambda * np.exp(-find_guilt(evidence, yardstick)))
     return np.rint(np.maximum(terms, SMALLEST) * UNIT).astype(np.int64)
 
 
@@ -90,6 +111,10 @@ class Rows(Protocol):
 
     def sums(self, gamma_lambda: float, yardstick: Yardstick) -> NDArray[np.int64]:
         """Return per node the sum of the `innocence_terms` of its rows."""
+        ...
+
+    def guilt(self, yardstick: Yardstick) -> NDArray[np.int64]:
+        """Return per node the sum of its rows' guilt, in fixed point."""
         ...
 
     def suspect(self, log_lambda: NDArray[np.float64]) -> None:
@@ -161,6 +186,12 @@ class RowsInMemory:
         )
         return self._sums
 
+    def guilt(self, yardstick: Yardstick) -> NDArray[np.int64]:
+        """Return per node the sum of its rows' guilt."""
+        sums = np.zeros(len(self._forest.feature), np.int64)
+        add_guilt(self._leaves, self.evidence, sums, yardstick)
+        return sums
+
     def suspect(self, log_lambda: NDArray[np.float64]) -> None:
         """Compute the evidence anew."""
         for node in np.flatnonzero(log_lambda > -np.inf).tolist():
@@ -207,15 +238,13 @@ def iterate(
         Stop when no λ changes by more.
     """
     rows = RowsInMemory(base, leaves, forest, leaf_likelihood, weighing)
-    log_lambda, rounds = converge(
-        rows, forest.feature < 0, gamma_lambda, feedback, n_iter, tol, progress
-    )
+    log_lambda, rounds = converge(rows, forest, gamma_lambda, feedback, n_iter, tol, progress)
     return Feedback(log_lambda, rows.evidence, rounds)
 
 
 def converge(
     rows: Rows,
-    is_leaf: NDArray[np.bool_],
+    forest: Forest,
     gamma_lambda: float,
     feedback: str,
     n_iter: int,
@@ -223,15 +252,18 @@ def converge(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[NDArray[np.float64], int]:
     """Iterate over rows that may lie anywhere; return log λ per node and the number of rounds."""
-    log_lambda = np.full(len(is_leaf), -np.inf)
+    may_be_suspected = forest.feature < 0
+    log_lambda = np.full(len(forest.feature), -np.inf)
     rounds = 1
     while rounds < n_iter:
         yardstick = find_yardstick(feedback, rows.quantile)
         if yardstick is None:
             break
+        if rounds == 1 and yardstick.least > 0:
+            may_be_suspected &= rows.guilt(yardstick) >= yardstick.least * UNIT * forest.n
         sums = rows.sums(gamma_lambda, yardstick)
         # No context is condemned beyond the resolution of the sums: evidence stays finite.
-        new_lambda = np.where(is_leaf, np.minimum(sums, -1) / UNIT, -np.inf)
+        new_lambda = np.where(may_be_suspected, np.minimum(sums, -1) / UNIT, -np.inf)
         new_lambda[new_lambda < NEGLIGIBLE] = -np.inf
         moved = np.max(np.abs(np.exp(new_lambda) - np.exp(log_lambda)), initial=0.0)
         log_lambda = new_lambda
