@@ -26,6 +26,8 @@ from admercs._compile import kernel
 
 # The most that a context alone can add: association must not drown what a row itself shows.
 MAX_BLAME = 1.0
+# Of the polynomial for everyday evidence; odd, see `odds_evidence`.
+DEGREE = 13
 
 
 class Weighing(NamedTuple):
@@ -50,14 +52,17 @@ def odds_series(odds: float) -> tuple[float, ...]:
     """Return our evidence of ω ≥ 1/e as a polynomial: log(1 + a (1/ω − 1)) = u q(2 u − 1) with u = −log ω.
 
     Most values are in this range, and the logarithm of an exponential takes much longer. The polynomial is
-    precise to some 1e-15. Its coefficients, an even number, come with the highest power first.
+    precise to some 1e-15. Its coefficients come with the highest power first.
     """
 
     def quotient(t: float) -> float:
         u = (t + 1) / 2
         return log1p(odds * expm1(u)) / u
 
-    powers = chebyshev.cheb2poly(chebyshev.chebinterpolate(np.vectorize(quotient), 13))
+    powers = chebyshev.cheb2poly(chebyshev.chebinterpolate(np.vectorize(quotient), DEGREE))
+    powers = np.append(
+        powers, np.zeros(DEGREE + 1 - len(powers))
+    )  # highest ones that vanish are left out
     return tuple(float(c) for c in powers[::-1])
 
 
