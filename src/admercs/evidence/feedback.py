@@ -23,6 +23,8 @@ NEGLIGIBLE = -37.0
 UNIT = float(1 << 24)
 SMALLEST = -64.0
 MOST_GUILTY = 64.0
+# In units of half the distance from the median to the 90% quantile: the guilt of that quantile.
+LEAST_GUILT = 2.0
 
 LeafLikelihood = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 # Per suspected leaf: its rows, and how likely their values are there (log ω).
@@ -72,7 +74,7 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
     if feedback == "centred":
         return Yardstick(typical, 1.0)
     unit = (quantile(0.9) - typical) / 2
-    return Yardstick(typical, unit, 2.0) if unit > 0 else None
+    return Yardstick(typical, unit, LEAST_GUILT) if unit > 0 else None
 
 
 def find_guilt(evidence: NDArray[np.float64], yardstick: Yardstick) -> NDArray[np.float64]:
