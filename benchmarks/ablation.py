@@ -86,21 +86,16 @@ VARIANTS: dict[str, Scores] = {
     "splits on the variance": detector(criterion="variance"),
     "leaves of 1% instead of 2%": detector(min_samples_leaf=0.01),
     "split price c = 1 instead of 0.5": patched("admercs.trees.growth.INFORMATION_PRICE", 1.0),
-    "split price c = 0.25": patched("admercs.trees.growth.INFORMATION_PRICE", 0.25),
     "the paper's likelihood (ρ = 0.9, γ_δ = 0.9)": detector(likelihood="paper"),
     "odds a = 1 instead of 0.1": patched("admercs.detector.model.PRIOR_ODDS", 1.0),
-    "odds a = 0.2": patched("admercs.detector.model.PRIOR_ODDS", 0.2),
     "odds a = 0.05": patched("admercs.detector.model.PRIOR_ODDS", 0.05),
     "Gaussian kernel": patched("admercs.detector.model.Settings.kernel", "gaussian"),
     "no benefit of the doubt at borders": patched("admercs.trees.growth.ZONE_LEAVES", 0),
-    "borders half as wide": patched("admercs.trees.growth.ZONE_LEAVES", 1),
-    "borders twice as wide": patched("admercs.trees.growth.ZONE_LEAVES", 4),
     "any context may be suspected": patched("admercs.evidence.feedback.LEAST_GUILT", 0.0),
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),
     "no feedback, leaf and table added": views(np.add),
     "no feedback, leaf only": views(lambda leaf, _: leaf),
-    "no feedback, table only": views(lambda _, root: root),
 }
 
 

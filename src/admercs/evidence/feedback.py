@@ -22,9 +22,10 @@ NEGLIGIBLE = -37.0
 # Sums over rows are kept in fixed point: exact in any order, and 2 ** 33 rows fit.
 UNIT = float(1 << 24)
 SMALLEST = -64.0
-MOST_GUILTY = 64.0
-# In units of half the distance from the median to the 90% quantile: the guilt of that quantile.
+# In units of half the distance from the median to the 90% quantile: the guilt of that quantile, and twice as much,
+# the most that one row counts when it is asked whether all of them stand out.
 LEAST_GUILT = 2.0
+FULL_GUILT = 4.0
 
 LeafLikelihood = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 # Per suspected leaf: its rows, and how likely their values are there (log ω).
@@ -78,8 +79,8 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
 
 
 def find_guilt(evidence: NDArray[np.float64], yardstick: Yardstick) -> NDArray[np.float64]:
-    """Return how guilty rows are; no row beyond `MOST_GUILTY`, where nothing is left to doubt."""
-    return np.minimum(np.maximum(0.0, evidence - yardstick.typical) / yardstick.unit, MOST_GUILTY)
+    """Return how guilty rows are."""
+    return np.maximum(0.0, evidence - yardstick.typical) / yardstick.unit
 
 
 def add_guilt(
@@ -88,8 +89,12 @@ def add_guilt(
     sums: NDArray[np.int64],
     yardstick: Yardstick,
 ) -> None:
-    """Add the guilt of a piece's rows, in fixed point, to the sums of their leaves."""
-    guilt = np.rint(find_guilt(evidence, yardstick) * UNIT).astype(np.int64)
+    """Add the guilt of a piece's rows, in fixed point, to the sums of their leaves.
+
+    A few rows that stand out by far do not make a context.
+    """
+    guilt = np.minimum(find_guilt(evidence, yardstick), FULL_GUILT)
+    guilt = np.rint(guilt * UNIT).astype(np.int64)
     rows = np.flatnonzero(guilt)
     for tree in leaves:
         add_terms(tree, rows, guilt[rows], sums)
