@@ -14,7 +14,7 @@ from admercs.density.distributions import TargetDistributions, to_likelihoods
 from admercs.density.fitting import fit_likelihoods
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
-from admercs.detector.judge import Judge, judge_evidence
+from admercs.detector.judge import Judge, judge_evidence, run_blocks
 from admercs.detector.model import Model, Settings
 from admercs.evidence.feedback import iterate
 from admercs.table.bins import bin_table
@@ -131,7 +131,7 @@ def _let_contexts_speak(
         progress=tell("iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)
-    evidence = final_evidence(model, table, leaves, base)
+    evidence = final_evidence(model, table, leaves, base, settings.n_jobs)
     model = complete_model(model, partial(np.quantile, evidence), _members(model, leaves))
     return Fitted(model, evidence, feedback.n_iter)
 
@@ -144,7 +144,7 @@ def complete_model(
 
 
 def final_evidence(
-    model: Model, table: Prepared, leaves: Leaves, base: NDArray[np.float64]
+    model: Model, table: Prepared, leaves: Leaves, base: NDArray[np.float64], n_jobs: int = 1
 ) -> NDArray[np.float64]:
     """Judge the rows of anomalous contexts again, so that all scores are those of the finished model.
 
@@ -159,9 +159,14 @@ def final_evidence(
             touched |= suspicious[leaves[tree]]
     evidence = base.copy()
     judge = Judge(model)
-    rows = np.flatnonzero(touched)
-    block = np.stack([table.column(m)[rows] for m in range(model.forest.n_trees)])
-    evidence[rows] = judge.cells(block, leaves.of(rows)).sum(axis=1)
+
+    def work(start: int, stop: int) -> None:
+        rows = start + np.flatnonzero(touched[start:stop])
+        if len(rows):
+            block = np.ascontiguousarray(table.block(start, stop)[:, rows - start])
+            evidence[rows] = judge.cells(block, leaves.of(rows)).sum(axis=1)
+
+    run_blocks(work, table.n_rows, n_jobs)
     return evidence
 
 
