@@ -1,0 +1,41 @@
+"""What a model file must not get away with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from admercs import ADMERCS
+from admercs.detector.sanity import check_forest
+from admercs.trees.forest import Forest
+
+
+@pytest.fixture(scope="module")
+def forest() -> Forest:
+    z = np.random.default_rng(0).normal(size=(500, 1))
+    return ADMERCS().fit(z + 0.1 * np.random.default_rng(1).normal(size=(500, 3))).model_.forest
+
+
+def test_a_grown_forest_is_sound(forest: Forest) -> None:
+    check_forest(forest, 3)
+
+
+def test_children_out_of_order(forest: Forest) -> None:
+    swapped = forest._replace(left=forest.right, right=forest.left)
+    with pytest.raises(ValueError, match="forest/left"):
+        check_forest(swapped, 3)
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 10_000])
+def test_a_child_elsewhere(forest: Forest, shift: int) -> None:
+    right = forest.right.copy()
+    right[np.flatnonzero(forest.feature >= 0)[-1]] += shift
+    with pytest.raises(ValueError, match="forest/"):
+        check_forest(forest._replace(right=right), 3)
+
+
+def test_trees_that_end_elsewhere(forest: Forest) -> None:
+    root = forest.root.copy()
+    root[1] += 1
+    with pytest.raises(ValueError, match="forest/root"):
+        check_forest(forest._replace(root=root), 3)
