@@ -27,7 +27,7 @@ import pandas as pd
 
 RESULTS = Path(__file__).parent / "results"
 PART = 250_000
-MEMORY_LIMIT = "2GB"
+MEMORY = "4GB"  # of all workers
 N_WORKERS = 2
 COLUMNS = 20
 
@@ -114,9 +114,9 @@ def in_memory(folder: Path) -> dict[str, float]:
 def on_dask(folder: Path) -> dict[str, Any]:
     """Fit on worker processes and write scores to disk."""
     import dask.dataframe as dd
-    from distributed import Client, LocalCluster
 
     from admercs import ADMERCS
+    from admercs.distributed import local_cluster
 
     phases: dict[str, float] = {}
     started = time.perf_counter()
@@ -124,15 +124,7 @@ def on_dask(folder: Path) -> dict[str, Any]:
     def tell(phase: str, _done: int, _total: int) -> None:
         phases[phase] = time.perf_counter() - started
 
-    with (
-        LocalCluster(
-            n_workers=N_WORKERS,
-            threads_per_worker=1,
-            memory_limit=MEMORY_LIMIT,
-            dashboard_address=":0",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with local_cluster(MEMORY, N_WORKERS) as client:
         small = dd.from_pandas(make_part(0, 5_000), npartitions=2)
         ADMERCS().fit(small).score_samples(small).compute()
         table = dd.read_parquet(folder)
@@ -186,7 +178,7 @@ def report(found: list[dict[str, Any]], machine: str) -> str:
         "# Tables larger than a worker",
         "",
         f"Measured by `benchmarks/scale.py` on {machine}: tables of {COLUMNS} mixed columns in Parquet files of "
-        f"{PART:,} rows, on {N_WORKERS} Dask workers of one thread and {MEMORY_LIMIT} each, against one core "
+        f"{PART:,} rows, on {N_WORKERS} Dask workers of one thread and {MEMORY} together, against one core "
         "in memory with a tenth of the rows (on each core at the same time). Reading the files is part of all "
         "figures. µs are processor time per row, so they compare cores whatever else the machine did; the clock "
         "is given beside them.",

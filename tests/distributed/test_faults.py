@@ -141,3 +141,37 @@ def test_a_lost_scheduler_is_a_clear_error(table: pd.DataFrame) -> None:
         with pytest.raises(ClusterError, match="Nothing was fitted"):
             model.fit(cut(table, [900]))
     assert not hasattr(model, "model_")
+
+
+def test_cancelled_tasks_are_a_clear_error(client: Any, table: pd.DataFrame) -> None:
+    def cancel() -> None:
+        mine = [key for key in client.futures if "admercs" in str(key)]
+        client.cancel([distributed.Future(key) for key in mine], force=True)
+
+    model = ADMERCS(verbose=once("trees", cancel))
+    with pytest.raises(ClusterError, match="cancelled"):
+        model.fit(cut(table, [500, 500]))
+    assert not hasattr(model, "model_")
+    assert tasks_left(client) == []
+
+
+def test_workers_that_can_neither_work_nor_spill_are_a_clear_error(
+    table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pause(dask_worker: Any) -> None:
+        dask_worker.status = distributed.Status.paused
+
+    monkeypatch.setattr("admercs.distributed.run.PATIENCE", 1.0)
+    with (
+        # Without a limit of memory nobody but us pauses workers, and nobody wakes them.
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, memory_limit=0,
+            dashboard_address=":0", silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        model = ADMERCS(verbose=once("trees", lambda: client.run(pause)))
+        with pytest.raises(ClusterError, match="cannot be moved to disk"):
+            model.fit(cut(table, [900]))
+        assert tasks_left(client) == []
+    assert not hasattr(model, "model_")

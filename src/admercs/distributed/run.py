@@ -22,6 +22,16 @@ FAN_IN = 8
 """Partial results that are merged at a time: few enough for a worker's memory."""
 
 
+PATIENCE = 30.0
+"""Seconds after which a wait without an end makes suspicious."""
+
+_STUCK = (
+    "All workers are paused: their memory is full, and what they hold cannot be moved to disk. Nothing was "
+    "fitted: make room on the disk of their local directory, give them more memory, or cut the table into "
+    "smaller partitions."
+)
+
+
 class ClusterError(RuntimeError):
     """The cluster could not do the work; nothing was fitted."""
 
@@ -132,11 +142,21 @@ class Run:
 
     def wait(self, phase: str, futures: Sequence[Future]) -> None:
         """Wait until all are done; say how far it is, and raise the first error."""
-        for done, future in enumerate(as_completed(futures), start=1):
-            if future.status != "finished":
-                _blame(future, futures)
-            if phase:
-                self.tell(phase, done, len(futures))
+        waiting = {future.key: future for future in futures}
+        stuck = False
+        while waiting:
+            before = len(waiting)
+            try:
+                for future in as_completed(list(waiting.values()), timeout=PATIENCE):
+                    if future.status != "finished":
+                        _blame(future, futures)
+                    del waiting[future.key]
+                    if phase:
+                        self.tell(phase, len(futures) - len(waiting), len(futures))
+            except TimeoutError:
+                was_stuck, stuck = stuck, self.client.run_on_scheduler(_all_paused)
+                if stuck and was_stuck and len(waiting) == before:
+                    raise ClusterError(_STUCK) from None
 
     def tell(self, phase: str, done: int, total: int) -> None:
         """Report progress."""
@@ -183,6 +203,12 @@ class Run:
             error is not None and not connected and isinstance(error, Exception)
         ):
             raise _lost(error) from error
+
+
+def _all_paused(dask_scheduler: Any) -> bool:
+    """Say whether no worker takes up any task, on the scheduler."""
+    workers = dask_scheduler.workers.values()
+    return bool(workers) and all(worker.status.name == "paused" for worker in workers)
 
 
 def _partitions(table: DataFrame) -> list[Any]:
