@@ -61,7 +61,7 @@ MOST_SAMPLED = 1 << 18
 """Values of a column that are sampled to guess from."""
 
 MOST_DISTINCT = 1 << 14
-"""Distinct values in a sample up to which each of them is counted."""
+"""Distinct values in a sample up to which each of them is counted (see `bracket`)."""
 
 MOST_COLLECTED = 1 << 23
 """Values of a column that are collected between candidates (64 MB); more are counted once more."""
@@ -226,15 +226,11 @@ def bracket_columns(
     """Guess where the edges of each column lie."""
     brackets = {}
     for m, sample, some in zip(columns, samples, ranks, strict=True):
-        distinct = np.unique(sample.values)
-        if len(distinct) <= MOST_DISTINCT:
-            # Every value is a candidate, and hardly any is left to be found between them.
-            brackets[m] = Bracket(distinct, np.arange(len(distinct) + 1))
-            continue
-        # A partition's count up to some value is off by less than what one of its sampled values stands
-        # for. Such errors add up like random ones; if the guess is wrong all the same, the count will tell.
+        # A partition's count up to a value from another one is off by less than what one of its own sampled
+        # values stands for. Such errors add up like random ones; if the guess is wrong, the count will tell.
         step = float(sample.weight.sum()) / max(1, len(sample.weight))
-        brackets[m] = Bracket(*bracket(sample, some, step * (2 + 2 * n_parts**0.5)))
+        slack = step * (1.5 + 2 * (n_parts - 1) ** 0.5)
+        brackets[m] = Bracket(*bracket(sample, some, slack, MOST_DISTINCT))
     return brackets
 
 

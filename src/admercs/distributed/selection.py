@@ -106,7 +106,9 @@ def cumulate_cells(counts: Ints) -> Ints:
     return np.stack([upto[0:-1:2], upto[1::2]])
 
 
-def bracket(sample: Sample, ranks: Ints, slack: float) -> tuple[Floats, Ints]:
+def bracket(
+    sample: Sample, ranks: Ints, slack: float, most_distinct: int = 0
+) -> tuple[Floats, Ints]:
     """Guess between which values some ranks, and the next larger value of each, lie.
 
     Parameters
@@ -116,11 +118,14 @@ def bracket(sample: Sample, ranks: Ints, slack: float) -> tuple[Floats, Ints]:
     ranks : ndarray of int64
     slack : float
         How far off, in ranks, the sample may be.
+    most_distinct : int
+        If the sample has no more distinct values, all of them are candidates: most values of a column with
+        many ties are then one of them, and not in any gap.
 
     Returns
     -------
     candidates : ndarray of float64
-        The ends of the brackets.
+        The ends of the brackets among others.
     gaps : ndarray of int64
         The gaps between candidates (see `wanted_gaps`) that lie within brackets.
     """
@@ -130,7 +135,12 @@ def bracket(sample: Sample, ranks: Ints, slack: float) -> tuple[Floats, Ints]:
     # One value further: the next larger value may be as far away as that.
     high = np.searchsorted(values, np.append(values, np.inf)[high], side="right")
     inside = high < len(values)
-    candidates = np.unique(np.concatenate([values[low[low >= 0]], values[high[inside]]]))
+    candidates, place = np.unique(values, return_inverse=True)
+    if len(candidates) > most_distinct:
+        # A value that many rows share is no value to be found between others.
+        is_heavy = np.bincount(place, sample.weight) > upto[-1] / (4 * (len(ranks) + 1))
+        ends = [values[low[low >= 0]], values[high[inside]], candidates[is_heavy]]
+        candidates = np.unique(np.concatenate(ends))
     first = np.where(low >= 0, np.searchsorted(candidates, values[np.maximum(low, 0)]) + 1, 0)
     last = np.full(len(ranks), len(candidates))
     last[inside] = np.searchsorted(candidates, values[high[inside]])
