@@ -35,68 +35,42 @@ def xlogx(n, table):  # type: ignore[no-untyped-def]
     """Return n log n of a count."""
     if n < len(table):
         return table[np.uint64(n)]
-    return n * np.log(n)
+    return n * log(n)
 
 
-@kernel
-def class_purity(rows, criterion, table):  # type: ignore[no-untyped-def]
-    """Return what a class with that many rows adds to the purity of a node, see `of_all_classes`."""
-    if criterion == ENTROPY:
-        return xlogx(rows, table)
-    return np.float64(rows) * np.float64(rows)
-
-
-@kernel
-def of_all_classes(total, n, criterion, table):  # type: ignore[no-untyped-def]
-    """Return the purity of a node from the sum of `class_purity` over its classes."""
-    return total - xlogx(n, table) if criterion == ENTROPY else total / n
-
-
-@kernel
-def purity(counts, n, criterion, table):  # type: ignore[no-untyped-def]
+def purity(counts: NDArray[np.int64], criterion: int, table: NDArray[np.float64]) -> float:
     """Return minus the total impurity of class counts, up to a constant of the node.
 
-    Larger is purer; the best split has the largest sum over its two sides.
+    Larger is purer; the best split has the largest sum over its two sides (see `splits.weigh_split`).
     """
-    total = 0.0
-    for c in range(len(counts)):
-        total += class_purity(counts[c], criterion, table)
-    return of_all_classes(total, n, criterion, table)
+    total, n = 0.0, 0
+    for rows in counts.tolist():
+        total += xlogx(rows, table) if criterion == ENTROPY else float(rows) * float(rows)
+        n += rows
+    return float(total - xlogx(n, table)) if criterion == ENTROPY else total / n
 
 
-@kernel
-def moment_purity(rows, total):  # type: ignore[no-untyped-def]
-    """Return the part of the sum of squares that the mean explains, scaled to [0, 1] targets."""
-    scaled = np.float64(total) / (np.int64(1) << SCALE_BITS)
-    return scaled * scaled / rows
-
-
-@kernel
-def impurity(totals, criterion, table):  # type: ignore[no-untyped-def]
+def impurity(totals: NDArray[np.int64], criterion: int, table: NDArray[np.float64]) -> float:
     """Return a node's impurity per row."""
-    if criterion == VARIANCE:
-        n = totals[0]
-        if n == 0:
-            return 0.0
-        unit = np.float64(np.int64(1) << SCALE_BITS)
-        squares = (np.float64(totals[2]) + np.float64(totals[3]) / unit) / unit
-        mean = np.float64(totals[1]) / unit / n
-        return max(0.0, squares / n - mean * mean)
-    n = 0
-    for c in range(len(totals)):
-        n += totals[c]
+    n = int(totals[0] if criterion == VARIANCE else totals.sum())
     if n == 0:
         return 0.0
-    if criterion == ENTROPY:
-        return max(0.0, -purity(totals, n, criterion, table) / n)
-    return max(0.0, 1.0 - purity(totals, n, criterion, table) / n)
+    if criterion == VARIANCE:
+        unit = float(1 << SCALE_BITS)
+        _, first, high, low = totals.tolist()
+        mean = first / unit / n
+        return max(0.0, (high + low / unit) / unit / n - mean * mean)
+    pure = purity(totals, criterion, table) / n
+    return max(0.0, -pure if criterion == ENTROPY else 1.0 - pure)
 
 
 def node_purity(totals: NDArray[np.int64], criterion: int, table: NDArray[np.float64]) -> float:
-    """Return the purity of an unsplit node, on the scale of `purity` and `moment_purity`."""
-    if criterion == VARIANCE:
-        return float(moment_purity(totals[0], totals[1])) if totals[0] else 0.0
-    return float(purity(totals, int(totals.sum()), criterion, table))
+    """Return the purity of an unsplit node, on the scale of the purities of splits."""
+    if criterion != VARIANCE:
+        return purity(totals, criterion, table)
+    rows, first = totals[:2].tolist()
+    scaled = first / float(1 << SCALE_BITS)
+    return scaled * scaled / rows if rows else 0.0
 
 
 def earns_split(

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.trees.criteria import ENTROPY, VARIANCE, class_purity, moment_purity, of_all_classes
+from admercs.trees.criteria import ENTROPY, VARIANCE, xlogx
+from admercs.trees.targets import SCALE_BITS
 
 # Entropy is costly, so a column with many codes is first looked at in steps of this size.
 STRIDE = 8
@@ -21,310 +22,222 @@ NOTHING = -np.inf
 
 @kernel
 def weigh_split(left, totals, criterion, table):  # type: ignore[no-untyped-def]
-    """Return the rows on both sides of a split and the sum of their purities (see `criteria.purity`)."""
+    """Return the rows on both sides of a split and the sum of their purities (see `criteria.purity`).
+
+    The purity of moments is the part of the sum of squares that the mean explains.
+    """
     if criterion == VARIANCE:
-        n_left, n_right = left[0], totals[0] - left[0]
+        n_left = left[0]
+        n_right = totals[0] - n_left
         pure = 0.0
         if n_left > 0 and n_right > 0:
-            pure = moment_purity(n_left, left[1]) + moment_purity(n_right, totals[1] - left[1])
+            unit = np.float64(1 << SCALE_BITS)
+            mass_left = left[1] / unit
+            mass_right = (totals[1] - left[1]) / unit
+            pure = mass_left * mass_left / n_left + mass_right * mass_right / n_right
         return n_left, n_right, pure
-    n_left, n_right = np.int64(0), np.int64(0)
-    pure_left, pure_right = 0.0, 0.0
+    n_left = 0
+    n_right = 0
+    pure_left = 0.0
+    pure_right = 0.0
     for s in range(np.uint64(len(totals))):
         rows_left = left[s]
         rows_right = totals[s] - rows_left
         n_left += rows_left
         n_right += rows_right
-        pure_left += class_purity(rows_left, criterion, table)
-        pure_right += class_purity(rows_right, criterion, table)
-    pure_left = of_all_classes(pure_left, n_left, criterion, table)
-    return n_left, n_right, pure_left + of_all_classes(pure_right, n_right, criterion, table)
-
-
-@kernel
-def scan_codes(  # type: ignore[no-untyped-def]
-    hist, base, totals, missing_left, criterion, min_leaf, table, stride, low, high, work
-):
-    """Try thresholds ``code <= b`` for b in low … high in steps of `stride`; return the best.
-
-    `work` holds statistics of left sides: work[0] that of the codes below `low` when called and the present one
-    later on, work[1] that of one step before, work[2] that of one step before the best threshold.
-    """
-    width = np.uint64(work.shape[1])
-    left, before, best_before = work[0], work[1], work[2]
-    best, best_bin = NOTHING, np.int64(-1)
-    # Missing values stay on the right unless they are to go left.
-    first = low if low > 0 or missing_left else np.int64(1)
-    code = low
-    while code <= high:
-        begin = np.uint64(base) + np.uint64(first) * width
-        end = np.uint64(base) + np.uint64(code + 1) * width
-        for s in range(width):
-            rows, cell = left[s], begin + s
-            while cell < end:
-                rows += hist[cell]
-                cell += width
-            left[s] = rows
-        first = code + 1
-        n_left, n_right, pure = weigh_split(left, totals, criterion, table)
-        if n_right < min_leaf:
-            break
-        if n_left >= min_leaf and pure > best:
-            best, best_bin = pure, np.int64(code)
-            for s in range(width):
-                best_before[s] = before[s]
-        for s in range(width):
-            before[s] = left[s]
-        code += stride
-    return best, best_bin
-
-
-@kernel
-def scan_numeric(hist, base, n_codes, totals, criterion, min_leaf, table, work):  # type: ignore[no-untyped-def]
-    """Return the best threshold on one numeric column, and where missing values should go."""
-    width = work.shape[1]
-    any_missing = False
-    for s in range(width):
-        any_missing |= hist[base + s] != 0
-    last = n_codes - 2  # the last code cannot be left of anything
-    best, best_bin, best_missing = NOTHING, np.int64(-1), False
-    stride = STRIDE if criterion == ENTROPY and n_codes > 8 * STRIDE else 1
-    for missing_left in (False, True):
-        if missing_left and not any_missing:
-            break
-        # Coarse steps first, then closely around their optimum (everywhere if they met no valid split).
-        value, code = NOTHING, np.int64(-1)
-        step, low, high = np.int64(stride), np.int64(0), np.int64(last)
-        while step > 0:
-            for s in range(width):
-                work[0, s] = work[2, s] if low > 0 else 0
-                work[1, s] = 0
-            value, code = scan_codes(
-                hist, base, totals, missing_left, criterion, min_leaf, table, step, low, high, work
-            )
-            if code >= 0:
-                low = np.int64(max(0, int(code - step) + 1))
-                high = np.int64(min(last, int(code + step) - 1))
-            step = np.int64(1 if step > 1 else 0)
-        if value > best:
-            best, best_bin, best_missing = value, code, missing_left
-    return best, best_bin, best_missing, any_missing
-
-
-@kernel
-def middle_of_gap(hist, base, n_codes, width, code):  # type: ignore[no-untyped-def]
-    """Move a threshold to the middle between the last code with rows on its left and the next with rows."""
-    low = code
-    while low > 0 and empty_code(hist, base + low * width, width):
-        low -= 1
-    high = code + 1
-    while high < n_codes - 1 and empty_code(hist, base + high * width, width):
-        high += 1
-    return (low + high - 1) // 2
-
-
-@kernel
-def empty_code(hist, cell, width):  # type: ignore[no-untyped-def]
-    """Say whether no row of the node has this code."""
-    any_row = False
-    for s in range(width):
-        any_row |= hist[cell + s] != 0
-    return not any_row
-
-
-@kernel
-def rows_with(hist, cell, width, criterion):  # type: ignore[no-untyped-def]
-    """Return how many rows of the node have a code."""
-    if criterion == VARIANCE:
-        return hist[cell]
-    rows = np.int64(0)
-    for s in range(width):
-        rows += hist[cell + s]
-    return rows
-
-
-@kernel
-def larger_side(hist, base, n_codes, code, width, criterion):  # type: ignore[no-untyped-def]
-    """Say whether more rows lie left of the threshold: where unheard-of values are sent."""
-    n_left, n_right = np.int64(0), np.int64(0)
-    for c in range(n_codes):
-        rows = rows_with(hist, base + c * width, width, criterion)
-        if c <= code:
-            n_left += rows
+        if criterion == ENTROPY:
+            pure_left += xlogx(rows_left, table)
+            pure_right += xlogx(rows_right, table)
         else:
-            n_right += rows
-    return n_left >= n_right
-
-
-@kernel
-def order_categories(  # type: ignore[no-untyped-def]
-    hist, base, n_codes, criterion, ordered, chosen, missing_class, width, keys, order
-):
-    """Sort a column's categories by the mean target, or by the share of one class; return their number.
-
-    Categories without rows in the node are left out.
-    """
-    present = 0
-    for code in range(n_codes):
-        cell = base + code * width
-        n, total = np.int64(0), 0.0
-        if criterion == VARIANCE:
-            n, total = hist[cell], np.float64(hist[cell + 1])
-        else:
-            for s in range(width):
-                rows = hist[cell + s]
-                n += rows
-                if ordered and s != missing_class:
-                    total += np.float64(rows) * s
-                elif not ordered and s == chosen:
-                    total += np.float64(rows)
-        if n == 0:
-            continue
-        key = total / n
-        slot = present
-        while slot > 0 and keys[slot - 1] > key:  # insertion keeps equal keys in code order
-            keys[slot], order[slot] = keys[slot - 1], order[slot - 1]
-            slot -= 1
-        keys[slot], order[slot] = key, code
-        present += 1
-    return present
-
-
-@kernel
-def scan_order(hist, base, totals, criterion, min_leaf, table, order, present, work):  # type: ignore[no-untyped-def]
-    """Try all cuts of an ordered list of categories; return the best and how many go left."""
-    width = work.shape[1]
-    left = work[0]
-    for s in range(width):
-        left[s] = 0
-    best, best_count = NOTHING, 0
-    for k in range(present - 1):
-        cell = base + order[k] * width
-        for s in range(width):
-            left[s] += hist[cell + s]
-        n_left, n_right, pure = weigh_split(left, totals, criterion, table)
-        if n_left >= min_leaf and n_right >= min_leaf and pure > best:
-            best, best_count = pure, k + 1
-    return best, best_count
-
-
-@kernel
-def scan_nominal(  # type: ignore[no-untyped-def]
-    hist, base, n_codes, totals, criterion, min_leaf, table, ordered, missing_class, work, bits
-):
-    """Return the best subset of categories to send left; `bits` receives it."""
-    width = work.shape[1]
-    keys = np.empty(n_codes)
-    order = np.empty(n_codes, np.int64)
-    one_order = criterion == VARIANCE or ordered or width <= 2
-    best = NOTHING
-    for chosen in range(1 if one_order else min(width, MAX_ORDERS)):
-        present = order_categories(
-            hist, base, n_codes, criterion, ordered, chosen, missing_class, width, keys, order
-        )
-        value, count = scan_order(
-            hist, base, totals, criterion, min_leaf, table, order, present, work
-        )
-        if value > best:
-            best = value
-            fill_bits(hist, base, width, criterion, order, present, count, bits)
-    return best
-
-
-@kernel
-def fill_bits(hist, base, width, criterion, order, present, count, bits):  # type: ignore[no-untyped-def]
-    """Write the categories that go left as bits; categories without rows follow the larger side."""
-    n_left, n_right = np.int64(0), np.int64(0)
-    for k in range(present):
-        rows = rows_with(hist, base + order[k] * width, width, criterion)
-        if k < count:
-            n_left += rows
-        else:
-            n_right += rows
-    everything = ~np.uint64(0)
-    for w in range(len(bits)):
-        bits[w] = everything if n_left >= n_right else np.uint64(0)
-    for k in range(present):
-        word, bit = order[k] >> 6, np.uint64(1) << np.uint64(order[k] & 63)
-        if k < count:
-            bits[word] |= bit
-        else:
-            bits[word] &= ~bit
+            pure_left += np.float64(rows_left) * np.float64(rows_left)
+            pure_right += np.float64(rows_right) * np.float64(rows_right)
+    if criterion == ENTROPY:
+        pure = pure_left - xlogx(n_left, table) + (pure_right - xlogx(n_right, table))
+    else:
+        pure = pure_left / n_left + pure_right / n_right
+    return n_left, n_right, pure
 
 
 @kernel
 def best_threshold(  # type: ignore[no-untyped-def]
     hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, work
 ):
-    """Search the numeric columns; return purity, column, bin and side of missing values."""
-    width = work.shape[1]
-    best, feature, best_bin, best_missing = NOTHING, -1, np.int64(0), False
-    none_missing = False
+    """Search the numeric columns; return purity, column, bin and whether missing values go left.
+
+    `work` holds statistics of left sides: work[0] the present one, work[1] that of one step before, work[2] that
+    of one step before the best threshold.
+
+    One long function: small ones would each be compiled twice, on their own and as part of this one.
+    """
+    width = np.uint64(work.shape[1])
+    left = work[0]
+    before = work[1]
+    best_before = work[2]
+    best = NOTHING
+    feature = -1
+    best_bin = 0
+    best_missing = 0
     for f in range(len(is_nominal)):
         if f == skip or is_nominal[f]:
             continue
-        value, code, missing_left, any_missing = scan_numeric(
-            hist,
-            offsets[f] * width,
-            offsets[f + 1] - offsets[f],
-            totals,
-            criterion,
-            min_leaf,
-            table,
-            work,
-        )
-        if value > best:
-            best, feature, best_bin, best_missing = value, f, code, missing_left
-            none_missing = not any_missing
-    if feature >= 0:
-        base, n_codes = offsets[feature] * width, offsets[feature + 1] - offsets[feature]
-        best_bin = middle_of_gap(hist, base, n_codes, width, best_bin)
-        if none_missing:
-            best_missing = larger_side(hist, base, n_codes, best_bin, width, criterion)
+        base = np.uint64(offsets[f]) * width
+        last = offsets[f + 1] - offsets[f] - 2  # the last code cannot be left of anything
+        any_missing = 0
+        for s in range(width):
+            if hist[base + s] != 0:
+                any_missing = 1
+        for missing_left in range(1 + any_missing):
+            # Coarse steps first, then closely around their optimum (everywhere if they met no valid split).
+            step = STRIDE if criterion == ENTROPY and last > 8 * STRIDE - 2 else 1
+            low = 0
+            high = last
+            value = NOTHING
+            found = -1
+            while step > 0:
+                for s in range(width):
+                    left[s] = best_before[s] if low > 0 else 0
+                    before[s] = 0
+                value = NOTHING
+                found = -1
+                # Missing values stay on the right unless they are to go left.
+                begin = base + np.uint64(max(low, 1 - missing_left)) * width
+                code = low
+                while code <= high:
+                    end = base + np.uint64(code + 1) * width
+                    for s in range(width):
+                        rows = left[s]
+                        cell = begin + s
+                        while cell < end:
+                            rows += hist[cell]
+                            cell += width
+                        left[s] = rows
+                    begin = end
+                    n_left, n_right, pure = weigh_split(left, totals, criterion, table)
+                    if n_right < min_leaf:
+                        break
+                    if n_left >= min_leaf and pure > value:
+                        value = pure
+                        found = code
+                        for s in range(width):
+                            best_before[s] = before[s]
+                    for s in range(width):
+                        before[s] = left[s]
+                    code += step
+                if found >= 0:
+                    low = max(0, found - step + 1)
+                    high = min(last, found + step - 1)
+                step = 1 if step > 1 else 0
+            if value > best:
+                best = value
+                feature = f
+                best_bin = found
+                best_missing = missing_left
     return best, feature, best_bin, best_missing
 
 
 @kernel
 def best_subset(  # type: ignore[no-untyped-def]
-    hist,
-    totals,
-    offsets,
-    is_nominal,
-    skip,
-    criterion,
-    min_leaf,
-    table,
-    ordered,
-    missing_class,
-    bits,
-):
-    """Search the nominal columns; return purity and column, `bits` receives the subset."""
-    width = 2 if criterion == VARIANCE else len(totals)
-    work = np.zeros((1, width), np.int64)
-    trial = np.zeros(4, np.uint64)
-    best, feature = NOTHING, -1
+    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, ordered, missing_class,
+    left, keys, order, best_order,
+):  # fmt: skip
+    """Search the nominal columns; return purity, column, how many categories it has here and go left.
+
+    `best_order` receives these categories, those that go left first. The rest is room to work in.
+    """
+    width = len(left)
+    one_order = criterion == VARIANCE or ordered or width <= 2
+    best = NOTHING
+    feature = -1
+    best_present = 0
+    best_count = 0
     for f in range(len(is_nominal)):
         if f == skip or not is_nominal[f]:
             continue
-        base, n_codes = offsets[f] * width, offsets[f + 1] - offsets[f]
-        value = scan_nominal(
-            hist,
-            base,
-            n_codes,
-            totals,
-            criterion,
-            min_leaf,
-            table,
-            ordered,
-            missing_class,
-            work,
-            trial,
-        )
-        if value > best:
-            best, feature = value, f
-            for w in range(4):
-                bits[w] = trial[w]
-    return best, feature
+        for chosen in range(1 if one_order else min(width, MAX_ORDERS)):
+            # Sort the categories by the mean target, or by the share of one class; those without rows are left out.
+            present = 0
+            for code in range(offsets[f + 1] - offsets[f]):
+                cell = (offsets[f] + code) * width
+                n = 0
+                total = 0.0
+                if criterion == VARIANCE:
+                    n += hist[cell]
+                    total += hist[cell + 1]
+                else:
+                    for s in range(width):
+                        rows = hist[cell + s]
+                        n += rows
+                        if ordered and s != missing_class:
+                            total += np.float64(rows) * s
+                        elif not ordered and s == chosen:
+                            total += rows
+                if n == 0:
+                    continue
+                key = total / n
+                slot = present
+                while slot > 0 and keys[slot - 1] > key:  # equal keys stay in code order
+                    keys[slot] = keys[slot - 1]
+                    order[slot] = order[slot - 1]
+                    slot -= 1
+                keys[slot] = key
+                order[slot] = code
+                present += 1
+            for s in range(width):
+                left[s] = 0
+            for k in range(present - 1):
+                cell = (offsets[f] + order[k]) * width
+                for s in range(width):
+                    left[s] += hist[cell + s]
+                n_left, n_right, pure = weigh_split(left, totals, criterion, table)
+                if n_left >= min_leaf and n_right >= min_leaf and pure > best:
+                    best = pure
+                    feature = f
+                    best_present = present
+                    best_count = k + 1
+                    for c in range(present):
+                        best_order[c] = order[c]
+    return best, feature, best_present, best_count
+
+
+def rows_per_code(
+    hist: NDArray[np.int32] | NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    column: int,
+    width: int,
+    criterion: int,
+) -> NDArray[np.int64]:
+    """Return how many rows of the node have each code of a column."""
+    counts = hist[offsets[column] * width : offsets[column + 1] * width].reshape(-1, width)
+    return (counts[:, 0] if criterion == VARIANCE else counts.sum(axis=1)).astype(np.int64)
+
+
+def settle_threshold(rows: NDArray[np.int64], code: int, missing_left: bool) -> tuple[int, bool]:
+    """Move a threshold to the middle of the gap between the codes with rows on its two sides.
+
+    Where no value is missing, unheard-of ones are sent to the larger side.
+
+    Examples
+    --------
+    >>> settle_threshold(np.array([0, 3, 0, 0, 0, 4]), 1, False)
+    (2, False)
+    """
+    filled = np.flatnonzero(rows)
+    above = int(np.searchsorted(filled, code, side="right"))
+    low = int(filled[above - 1]) if above > 0 else 0
+    high = int(filled[above]) if above < len(filled) else len(rows) - 1
+    code = (low + high - 1) // 2
+    if rows[0] == 0:
+        missing_left = bool(rows[: code + 1].sum() >= rows[code + 1 :].sum())
+    return code, missing_left
+
+
+def fill_bits(
+    rows: NDArray[np.int64], order: NDArray[np.int64], count: int, bits: NDArray[np.uint64]
+) -> None:
+    """Write the first `count` categories as bits; categories without rows follow the larger side."""
+    goes_left = np.full(64 * len(bits), rows[order[:count]].sum() >= rows[order[count:]].sum())
+    goes_left[order] = np.arange(len(order)) < count
+    bits[:] = np.packbits(goes_left, bitorder="little").view("<u8")
 
 
 def best_split(
@@ -343,28 +256,32 @@ def best_split(
     """Search all columns; return column, bin, side of missing values and purity.
 
     Two searches instead of one: a table without nominal columns need not wait for theirs to be compiled.
+    Their room to work in is made here: an allocation in a kernel takes long to compile.
     """
     pure, feature, code, missing_left = NOTHING, -1, 0, False
+    width = 2 if criterion == VARIANCE else len(totals)
+    known = hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table
     if not is_nominal.all():
-        # Made here: an allocation in a kernel takes long to compile.
-        work = np.empty((3, 2 if criterion == VARIANCE else len(totals)), np.int64)
-        pure, feature, code, missing_left = best_threshold(
-            hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, work
-        )
+        work = np.empty((3, width), np.int64)
+        pure, feature, code, side = best_threshold(*known, work)
+        missing_left = bool(side)
     if is_nominal.any():
-        subset_pure, column = best_subset(
-            hist,
-            totals,
-            offsets,
-            is_nominal,
-            skip,
-            criterion,
-            min_leaf,
-            table,
+        longest = int(np.diff(offsets).max())
+        order, best_order = np.empty((2, longest), np.int64)
+        subset_pure, column, present, count = best_subset(
+            *known,
             ordered,
             missing_class,
-            bits,
+            np.empty(width, np.int64),
+            np.empty(longest),
+            order,
+            best_order,
         )
         if subset_pure > pure or (subset_pure == pure and 0 <= column < feature):
+            rows = rows_per_code(hist, offsets, column, width, criterion)
+            fill_bits(rows, best_order[:present], count, bits)
             return column, 0, bool(bits[0] & np.uint64(1)), subset_pure
+    if feature >= 0:
+        rows = rows_per_code(hist, offsets, feature, width, criterion)
+        code, missing_left = settle_threshold(rows, code, missing_left)
     return feature, code, missing_left, pure
