@@ -8,6 +8,8 @@ a chain of l plug-in steps, all of them sums over the cosine transform of a hist
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.fft import dct
 
@@ -144,19 +146,43 @@ def _solve(
         high, at_high, low, at_low = 0.0, -1.0, 0.0, 1.0
         side = 0
         for _ in range(100):
-            excess = t - _plug_in(power, row, n[row], weights, t)
-            if np.isnan(excess):
+            # ξ γ⁽ˡ⁾(t): from the roughness of order l down to that of order 2.
+            plugged_in = -1.0
+            odd = 1.0 * 3 * 5 * 7 * 9 * 11  # 1 · 3 · 5 · … · (2s − 1) for s = l − 1
+            time = t
+            for s in range(_STAGES, 1, -1):
+                # Sum of weight[k] · power[k] · exp(−k² π² time), each exponential from the one before.
+                decay = math.exp(-math.pi * math.pi * time)
+                shrink = decay * decay
+                ratio = shrink * decay
+                roughness = 0.0
+                for k in range(min(int(math.sqrt(100 / time) / math.pi) + 2, power.shape[1])):
+                    roughness += weights[s - 2, k] * power[row, k] * decay
+                    decay *= ratio
+                    ratio *= shrink
+                if not roughness > 0:
+                    break
+                if s == 2:
+                    plugged_in = (2 * n[row] * math.sqrt(math.pi) * roughness) ** -0.4
+                k0 = odd / math.sqrt(2 * math.pi)
+                odd /= 2 * s - 3
+                factor = 2 * (1 + 0.5 ** (s - 0.5)) / 3
+                time = (factor * k0 / (n[row] * roughness)) ** (2 / (1 + 2 * s))
+            if plugged_in < 0:
                 t = 0.0
                 break
+            excess = t - plugged_in
             if abs(excess) <= 1e-12 * t:
                 break
             if excess > 0:
-                high, at_high = np.log(t), excess
-                at_low *= 0.5 if side == 1 else 1.0
+                high, at_high = math.log(t), excess
+                if side == 1:
+                    at_low *= 0.5
                 side = 1
             else:
-                low, at_low = np.log(t), excess
-                at_high *= 0.5 if side == -1 else 1.0
+                low, at_low = math.log(t), excess
+                if side == -1:
+                    at_high *= 0.5
                 side = -1
             if at_low > 0:
                 if t < smallest:
@@ -172,31 +198,5 @@ def _solve(
             elif abs(high - low) < 1e-9:
                 break
             else:
-                t = np.exp((low * at_high - high * at_low) / (at_high - at_low))
+                t = math.exp((low * at_high - high * at_low) / (at_high - at_low))
         out[row] = t
-
-
-@kernel
-def _plug_in(power: Floats, row: int, n: float, weights: Floats, t: float) -> float:
-    """Return ξ γ⁽ˡ⁾(t): from the roughness of order l down to that of order 2."""
-    odd = 1.0 * 3 * 5 * 7 * 9 * 11  # 1 · 3 · 5 · … · (2s − 1) for s = l − 1
-    time = t
-    for s in range(_STAGES, 1, -1):
-        # Sum of weight[k] · power[k] · exp(−k² π² time), each exponential from the one before.
-        decay = np.exp(-np.pi * np.pi * time)
-        ratio = decay * decay * decay
-        shrink = decay * decay
-        last = int(np.sqrt(100 / time) / np.pi) + 2
-        roughness = 0.0
-        for k in range(min(last, power.shape[1])):
-            roughness += weights[s - 2, k] * power[row, k] * decay
-            decay *= ratio
-            ratio *= shrink
-        if not roughness > 0:
-            break
-        if s == 2:
-            return (2 * n * np.sqrt(np.pi) * roughness) ** -0.4
-        k0 = odd / np.sqrt(2 * np.pi)
-        odd /= 2 * s - 3
-        time = (2 * (1 + 0.5 ** (s - 0.5)) / 3 * k0 / (n * roughness)) ** (2 / (1 + 2 * s))
-    return np.nan

@@ -5,13 +5,14 @@ Every result is made of integers, so pieces of a table can be counted apart and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs._compile import kernel
+from admercs._compile import kernel, read_only
 from admercs.density.arrays import Floats, Ints, owners, pointers
 from admercs.density.grids import Grids
 from admercs.density.plans import TargetPlan, restrict
@@ -22,7 +23,7 @@ ONE = 1 << 8
 FAR = 1 << 50
 """Cells further out than this are one cell: there a float64 no longer tells neighbours apart."""
 
-_BUFFER = 1 << 15  # cells outside of the core that are listed before they are set aside
+_BUFFER = 1 << 15  # values outside of the core that are listed before they are counted
 _MAX_CELLS = 1 << 22  # cells counted in one go (16 MB); very many leaves take several passes
 _MAX_ROWS = 1 << 22  # rows counted in one go: their weights fit into 32 bits
 
@@ -103,7 +104,7 @@ def count_values(
 
     Pieces of a table are counted apart, and added up by ``merge_values``.
     """
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = read_only(np.ascontiguousarray(values, dtype=np.float64))
     leaves = np.ascontiguousarray(leaves, dtype=np.int32)
     if len(values) > _MAX_ROWS:
         cuts = range(_MAX_ROWS, len(values), _MAX_ROWS)
@@ -133,17 +134,34 @@ def _count_group(
 ) -> ValueCounts:
     dense = np.zeros(int(grids.ptr[-1]), dtype=np.int32)
     # A row lies in at most as many slots as its path is long.
-    room = _BUFFER + 2 * int(np.diff(plan.slot_ptr).max(initial=0))
-    buffer = np.empty((3, room), dtype=np.int64)
-    outside = [buffer[:, :0]]
+    room = _BUFFER + int(np.diff(plan.slot_ptr).max(initial=0))
+    slots, places = np.empty(room, dtype=np.int64), np.empty(room)
+    outside = [np.empty((3, 0), dtype=np.int64)]
     row = 0
     while row < len(values):
         row, used = _count_values(
             values, leaves, row, plan.first_node, plan.leaf_index, plan.slot_ptr, plan.slot_of,
-            grids.left, 1.0 / grids.width, grids.ptr, dense, buffer,
+            grids.left, 1.0 / grids.width, grids.ptr, dense, slots, places,
         )  # fmt: skip
-        outside.append(buffer[:, :used].copy())
+        outside.append(_count_outside(slots[:used], places[:used], grids, dense))
     return _gather(dense, grids, np.concatenate(outside, axis=1))
+
+
+def _count_outside(slot: Ints, place: Floats, grids: Grids, dense: NDArray[np.int32]) -> Ints:
+    """Count values at places (in cells) outside of the core; return slots, cells and weights there.
+
+    A value next to the core weighs on its first or last cell, too.
+    """
+    place = np.where(np.abs(place) < FAR, place, np.where(place > 0, float(FAR), -float(FAR)))
+    lower = np.floor(place)
+    upper_weight = ((place - lower) * ONE + 0.5).astype(np.int64)
+    slot = np.concatenate((slot, slot))
+    cell = np.concatenate((lower, lower + 1)).astype(np.int64)
+    weight = np.concatenate((ONE - upper_weight, upper_weight))
+    in_core = (cell >= 0) & (cell < grids.size[slot])
+    np.add.at(dense, grids.ptr[slot[in_core]] + cell[in_core], weight[in_core])
+    beyond = ~in_core & (weight > 0)
+    return np.stack((slot[beyond], cell[beyond], weight[beyond]))
 
 
 def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
@@ -213,42 +231,36 @@ def _count_values(
     inverse: Floats,
     ptr: Ints,
     dense: NDArray[np.int32],
-    outside: Ints,
+    outside_slot: Ints,
+    outside_place: Floats,
 ) -> tuple[int, int]:
-    """Count rows from ``start`` on; stop early when the list of outside cells is full.
+    """Count rows from ``start`` on in the cores; stop early when the list of values outside is full.
 
-    Returns the row to go on with, and how many columns (slot, cell, weight) of the list are used.
+    Returns the row to go on with, and how many entries of the list are used.
     """
     used = 0
     for i in range(start, len(values)):
         x = values[i]
-        if np.isnan(x):
+        if math.isnan(x):
             continue
         leaf = leaf_index[leaves[i] - first_node]
-        if used + 2 * (slot_ptr[leaf + 1] - slot_ptr[leaf]) > outside.shape[1]:
+        begin = slot_ptr[leaf]
+        end = slot_ptr[leaf + 1]
+        if used + end - begin > len(outside_slot):
             return i, used
-        for p in range(slot_ptr[leaf], slot_ptr[leaf + 1]):
+        for p in range(begin, end):
             slot = slot_of[p]
-            u = (x - left[slot]) * inverse[slot]
-            if not abs(u) < FAR:
-                u = float(FAR) if u > 0 else -float(FAR)
-            lower = np.floor(u)
-            upper_weight = np.int64((u - lower) * ONE + 0.5)
-            cell = np.int64(lower)
-            base, size = ptr[slot], ptr[slot + 1] - ptr[slot]
-            if cell >= 0 and cell + 1 < size:
-                dense[base + cell] += ONE - upper_weight
-                dense[base + cell + 1] += upper_weight
-                continue
-            for side in range(2):
-                weight = upper_weight if side else ONE - upper_weight
-                if 0 <= cell + side < size:
-                    dense[base + cell + side] += weight
-                elif weight > 0:
-                    outside[0, used] = slot
-                    outside[1, used] = cell + side
-                    outside[2, used] = weight
-                    used += 1
+            place = (x - left[slot]) * inverse[slot]
+            if 0.0 <= place < ptr[slot + 1] - ptr[slot] - 1:
+                lower = int(place)
+                upper_weight = int((place - lower) * ONE + 0.5)
+                cell = ptr[slot] + lower
+                dense[cell] += ONE - upper_weight
+                dense[cell + 1] += upper_weight
+            else:
+                outside_slot[used] = slot
+                outside_place[used] = place
+                used += 1
     return len(values), used
 
 

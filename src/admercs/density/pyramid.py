@@ -98,10 +98,12 @@ def build_pyramid(
         else:
             spacing = (RATIO * spacing) >> shift
             blocks, places = lay_out(cells, spacing, _in_points(reach, spacing), RATIO)
+        points = _in_points(reach, spacing)
+        room = np.empty(int((spacing * (2 * points + 2)).max(initial=0)))
         density = np.zeros(int(blocks.at[-1]))
         spread_rows(
-            cells.ptr, cells.mass, *places, spacing, _in_points(reach, spacing), h,
-            height[j], shape.width[j], density,
+            cells.ptr, cells.mass, *places, spacing, points, h,
+            height[j], shape.width[j], room, density,
         )  # fmt: skip
         levels.append(blocks)
         steps.append(spacing.astype(np.float64) * width)

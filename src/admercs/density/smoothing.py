@@ -6,6 +6,7 @@ k(0) / n, so an isolated row has density 1 at its own value.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,30 +119,32 @@ def lay_out(cells: Cells, spacing: Ints, reach: Ints, align: int) -> tuple[Block
 @kernel
 def spread_rows(
     ptr: Ints, mass: Floats, at: Ints, phase: Ints, spacing: Ints, reach: Ints, h: Floats,
-    height: Floats, width: Floats, density: Floats,
+    height: Floats, width: Floats, shape: Floats, density: Floats,
 ) -> None:  # fmt: skip
     """Add up the kernels of all cells at the points around them.
 
-    The kernel is a sum of Gaussians with the given heights, of ``width`` times the bandwidth each.
+    The kernel is a sum of Gaussians with the given heights, of ``width`` times the bandwidth each; ``shape``
+    has room for it.
     """
     for slot in range(len(h)):
         gap = spacing[slot]
         back = reach[slot]
         n_points = 2 * back + 2
-        shape = np.zeros(gap * n_points)
+        for t in range(gap * n_points):
+            shape[t] = 0.0
         for part in range(len(height)):
             sigma = h[slot] * width[part]
             # Linear binning has widened every row by a sixth of a squared cell.
             variance = sigma * sigma - 1 / 6
-            top = height[part] * sigma / np.sqrt(variance)
+            top = height[part] * sigma / math.sqrt(variance)
             if top == 0:
                 continue
-            shrink = np.exp(-gap * gap / variance)
+            shrink = math.exp(-gap * gap / variance)
             for step in range(gap):
                 # exp(−distance² / 2 variance), each from the one before.
                 distance = -back * gap - step
-                value = top * np.exp(-0.5 * distance * distance / variance)
-                ratio = np.exp(-(distance + 0.5 * gap) * gap / variance)
+                value = top * math.exp(-0.5 * distance * distance / variance)
+                ratio = math.exp(-(distance + 0.5 * gap) * gap / variance)
                 for t in range(step * n_points, (step + 1) * n_points):
                     shape[t] += value
                     value *= ratio
