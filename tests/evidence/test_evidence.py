@@ -13,9 +13,8 @@ from admercs.evidence.feedback import iterate
 from admercs.evidence.noisy_or import (
     Weighing,
     log_complement,
-    odds_evidence,
-    odds_series,
     view_evidence,
+    weigh_cells,
 )
 from admercs.evidence.threshold import automatic_threshold
 
@@ -180,5 +179,9 @@ def test_a_heavy_tail_alone_flags_one_per_cent_at_most(sigma: float) -> None:
 @settings(deadline=None)
 @given(log_omega=st.floats(-30, 0), odds=st.floats(0.01, 1.0))
 def test_evidence_by_odds(log_omega: float, odds: float) -> None:
-    evidence = odds_evidence(log_omega, odds, odds_series(odds))
-    np.testing.assert_allclose(evidence, np.log1p(odds * np.expm1(-log_omega)), rtol=1e-13)
+    cells = np.zeros((1, 1))
+    weigh_cells(
+        np.zeros((1, 1), np.int32), np.array([[log_omega]]), np.zeros((1, 1)), np.zeros(1),
+        np.zeros(1, np.bool_), Weighing(0.9, odds), np.zeros(1, np.int64), cells,
+    )  # fmt: skip
+    np.testing.assert_allclose(cells, np.log1p(odds * np.expm1(-log_omega)), rtol=1e-13)

@@ -89,12 +89,10 @@ class Judge:
     def judge(self, block: NDArray[np.float64]) -> Judgement:
         """Return all there is to say about the rows of a block (attributes x rows)."""
         leaf, log_omega, log_omega_root = self.look(block)
-        pattern, context, marginal = (np.empty(block.shape) for _ in range(3))
-        weigh_views(
-            leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
-            *self._weighing, self._weighing.series, pattern, context, marginal,
-        )  # fmt: skip
-        return Judgement(leaf, log_omega, log_omega_root, pattern, context, marginal)
+        parts = weigh_views(
+            leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal, self._weighing
+        )
+        return Judgement(leaf, log_omega, log_omega_root, *parts)
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
@@ -107,7 +105,7 @@ class Judge:
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
-            *self._weighing, self._weighing.series, self._position, cells,
+            self._weighing, self._position, cells,
         )  # fmt: skip
         return cells
 

@@ -157,7 +157,7 @@ def raise_evidence(
     log_not_lambda = log_complement(log_lambda)
     for node in np.flatnonzero(log_lambda > -np.inf):
         rows, log_omega = members[int(node)]
-        add_blame(log_omega, log_not_lambda[node], *weighing, rows, evidence)
+        add_blame(log_omega, log_not_lambda[node], weighing, rows, evidence)
     return evidence
 
 

@@ -14,6 +14,7 @@ judged by its leaf and by the whole table, and the stronger of the two speaks. A
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from math import expm1, log1p
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from admercs._compile import kernel
 
 # The most that a context alone can add: association must not drown what a row itself shows.
 MAX_BLAME = 1.0
-# Of the polynomial for everyday evidence; odd, see `odds_evidence`.
+# Of the polynomial for everyday evidence; odd, as two sums run at the same time.
 DEGREE = 13
 
 
@@ -42,13 +43,13 @@ class Weighing(NamedTuple):
         return self.odds == 0.0
 
     @property
-    def series(self) -> tuple[float, ...]:
+    def series(self) -> NDArray[np.float64]:
         """The evidence of values that are not odd, see `odds_series`."""
         return odds_series(self.odds)
 
 
 @lru_cache(maxsize=8)
-def odds_series(odds: float) -> tuple[float, ...]:
+def odds_series(odds: float) -> NDArray[np.float64]:
     """Return our evidence of ω ≥ 1/e as a polynomial: log(1 + a (1/ω − 1)) = u q(2 u − 1) with u = −log ω.
 
     Most values are in this range, and the logarithm of an exponential takes much longer. The polynomial is
@@ -60,101 +61,22 @@ def odds_series(odds: float) -> tuple[float, ...]:
         return log1p(odds * expm1(u)) / u
 
     powers = chebyshev.cheb2poly(chebyshev.chebinterpolate(np.vectorize(quotient), DEGREE))
-    powers = np.append(
-        powers, np.zeros(DEGREE + 1 - len(powers))
-    )  # highest ones that vanish are left out
-    return tuple(float(c) for c in powers[::-1])
+    series = np.zeros(DEGREE + 1)  # highest ones that vanish are left out
+    series[-len(powers) :] = powers[::-1]
+    return series
 
 
-@kernel
-def view_evidence(log_not_v, gamma):  # type: ignore[no-untyped-def]
+def view_evidence(log_not_v: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
     """Return −log(1 − γ v) from log(1 − v); never less than 0.
 
-    log1p and expm1 keep full precision at both ends: v near 0 and v near 1. Most values are typical (v = 0)
-    and cost nothing.
+    log1p and expm1 keep full precision at both ends: v near 0 and v near 1.
     """
-    if log_not_v == 0.0:
-        return 0.0
-    if gamma == 1.0:
-        return max(0.0, -log_not_v)
-    return max(0.0, -np.log1p(gamma * np.expm1(log_not_v)))
+    evidence = -log_not_v if gamma == 1.0 else -np.log1p(gamma * np.expm1(log_not_v))
+    return np.maximum(0.0, evidence)
 
 
 @kernel
-def odds_evidence(log_omega, odds, series):  # type: ignore[no-untyped-def]
-    """Return log(1 + a (1/ω − 1)) from log ω; `series` is that of `odds_series`."""
-    if log_omega < -1.0:
-        return np.log((1.0 - odds) + odds * np.exp(-log_omega))
-    t = -2.0 * log_omega - 1.0
-    odd, even = 0.0, 0.0  # two sums at the same time
-    for k in range(0, len(series), 2):
-        odd = odd * (t * t) + series[k]
-        even = even * (t * t) + series[k + 1]
-    return (0.0 - log_omega) * (odd * t + even)
-
-
-@kernel
-def weigh_value(  # type: ignore[no-untyped-def]
-    log_omega, log_omega_root, log_not_lambda, is_marginal, gamma, odds, series
-):
-    """Return the evidence of one value: from its pattern, its context and the whole table."""
-    if odds > 0.0:
-        context = min(MAX_BLAME, -log_not_lambda)
-        # The less likely view has the stronger evidence; which one that is cannot be predicted.
-        by_leaf = is_marginal or log_omega <= log_omega_root
-        evidence = odds_evidence(log_omega if by_leaf else log_omega_root, odds, series)
-        return evidence if by_leaf else 0.0, context, 0.0 if by_leaf else evidence
-    context = view_evidence(log_not_lambda, gamma)
-    both = view_evidence(log_not_lambda + log_omega, gamma)
-    return both - context, context, 0.0
-
-
-@kernel
-def weigh_views(  # type: ignore[no-untyped-def]
-    leaf,
-    log_omega,
-    log_omega_root,
-    log_not_lambda,
-    is_marginal,
-    gamma,
-    odds,
-    series,
-    pattern,
-    context,
-    marginal,
-):
-    """Turn the likelihoods of a block into evidence, split by where it comes from.
-
-    Parameters
-    ----------
-    leaf, log_omega, log_omega_root : arrays, columns x rows
-        The leaf of each row in each tree, and how likely its value is there and in the whole table.
-    log_not_lambda : array, one per node
-        log(1 − λ) of each leaf.
-    is_marginal : array of bool, one per node
-        Leaves that are judged by the whole table anyway.
-    gamma, odds, series
-        See `Weighing`.
-    pattern, context, marginal : arrays, columns x rows
-        Receive the evidence from a broken pattern, an anomalous context and the whole table.
-    """
-    n_columns, n_rows = leaf.shape
-    for m in range(n_columns):
-        for i in range(n_rows):
-            node = leaf[m, i]
-            pattern[m, i], context[m, i], marginal[m, i] = weigh_value(
-                log_omega[m, i],
-                log_omega_root[m, i],
-                log_not_lambda[node],
-                is_marginal[node],
-                gamma,
-                odds,
-                series,
-            )
-
-
-@kernel
-def weigh_cells(  # type: ignore[no-untyped-def]
+def _weigh(  # type: ignore[no-untyped-def]
     leaf,
     log_omega,
     log_omega_root,
@@ -165,36 +87,122 @@ def weigh_cells(  # type: ignore[no-untyped-def]
     series,
     position,
     cells,
+    parts,
 ):
-    """Write the evidence of each attribute for each row of a block: rows x columns of the table.
+    """Write the evidence of each value to `parts`, by where it comes from; if that is empty, all to `cells`.
 
-    `position` is the place of each attribute in the table. The parameters are those of `weigh_views`.
+    One long function: small ones would each be compiled twice, on their own and as part of this one.
     """
     n_columns, n_rows = leaf.shape
     for m in range(n_columns):
         for i in range(n_rows):
             node = leaf[m, i]
-            pattern, context, marginal = weigh_value(
-                log_omega[m, i],
-                log_omega_root[m, i],
-                log_not_lambda[node],
-                is_marginal[node],
-                gamma,
-                odds,
-                series,
-            )
-            cells[i, position[m]] = pattern + context + marginal
+            view = log_omega[m, i]
+            by_leaf = True
+            if odds > 0.0:
+                context = min(MAX_BLAME, -log_not_lambda[node])
+                # The less likely view has the stronger evidence; which one that is cannot be predicted.
+                by_leaf = is_marginal[node] or view <= log_omega_root[m, i]
+                view = view if by_leaf else log_omega_root[m, i]
+                if view < -1.0:
+                    evidence = math.log((1.0 - odds) + odds * math.exp(-view))
+                else:
+                    t = -2.0 * view - 1.0
+                    odd = 0.0  # two sums at the same time
+                    even = 0.0
+                    for k in range(0, DEGREE, 2):
+                        odd = odd * (t * t) + series[k]
+                        even = even * (t * t) + series[k + 1]
+                    evidence = (0.0 - view) * (odd * t + even)
+            else:
+                # What `view_evidence` says of the context alone, and with the value.
+                context = 0.0
+                both = 0.0
+                for log_not_v in (log_not_lambda[node], log_not_lambda[node] + view):
+                    context = both
+                    both = 0.0
+                    if log_not_v != 0.0:  # most values are typical and cost nothing
+                        both = (
+                            -log_not_v
+                            if gamma == 1.0
+                            else -math.log1p(gamma * math.expm1(log_not_v))
+                        )
+                        both = max(0.0, both)
+                evidence = both - context
+            if len(parts) == 0:
+                cells[i, position[m]] = evidence + context
+            else:
+                parts[0, m, i] = evidence if by_leaf else 0.0
+                parts[1, m, i] = context
+                parts[2, m, i] = 0.0 if by_leaf else evidence
 
 
-@kernel
-def add_blame(log_omega, log_not_lambda, gamma, odds, rows, evidence):  # type: ignore[no-untyped-def]
+def weigh_views(
+    leaf: NDArray[np.int32],
+    log_omega: NDArray[np.float64],
+    log_omega_root: NDArray[np.float64],
+    log_not_lambda: NDArray[np.float64],
+    is_marginal: NDArray[np.bool_],
+    weighing: Weighing,
+) -> NDArray[np.float64]:
+    """Turn the likelihoods of a block into evidence, split by where it comes from.
+
+    Parameters
+    ----------
+    leaf, log_omega, log_omega_root : arrays, columns x rows
+        The leaf of each row in each tree, and how likely its value is there and in the whole table.
+    log_not_lambda : array, one per node
+        log(1 − λ) of each leaf.
+    is_marginal : array of bool, one per node
+        Leaves that are judged by the whole table anyway.
+    weighing : Weighing
+
+    Returns
+    -------
+    array of 3 x columns x rows
+        The evidence from a broken pattern, an anomalous context and the whole table.
+    """
+    parts = np.empty((3, *leaf.shape))
+    _weigh(
+        leaf, log_omega, log_omega_root, log_not_lambda, is_marginal, *weighing, weighing.series,
+        np.empty(0, np.int64), np.empty((0, 0)), parts,
+    )  # fmt: skip
+    return parts
+
+
+def weigh_cells(
+    leaf: NDArray[np.int32],
+    log_omega: NDArray[np.float64],
+    log_omega_root: NDArray[np.float64],
+    log_not_lambda: NDArray[np.float64],
+    is_marginal: NDArray[np.bool_],
+    weighing: Weighing,
+    position: NDArray[np.int64],
+    cells: NDArray[np.float64],
+) -> None:
+    """Write the evidence of each attribute for each row of a block: rows x columns of the table.
+
+    `position` is the place of each attribute in the table. The parameters are those of `weigh_views`.
+    """
+    _weigh(
+        np.ascontiguousarray(leaf), log_omega, log_omega_root, log_not_lambda, is_marginal, *weighing,
+        weighing.series, position, cells, np.empty((0, 0, 0)),
+    )  # fmt: skip
+
+
+def add_blame(
+    log_omega: NDArray[np.float64],
+    log_not_lambda: float,
+    weighing: Weighing,
+    rows: NDArray[np.int64],
+    evidence: NDArray[np.float64],
+) -> None:
     """Add to the rows of one leaf what its λ adds to their view of it."""
-    for k in range(len(rows)):
-        if odds > 0.0:
-            evidence[rows[k]] += min(MAX_BLAME, -log_not_lambda)
-        else:
-            before = view_evidence(log_omega[k], gamma)
-            evidence[rows[k]] += view_evidence(log_not_lambda + log_omega[k], gamma) - before
+    if weighing.odds > 0.0:
+        evidence[rows] += min(MAX_BLAME, -log_not_lambda)
+    else:
+        with_lambda = view_evidence(log_not_lambda + log_omega, weighing.gamma)
+        evidence[rows] += with_lambda - view_evidence(log_omega, weighing.gamma)
 
 
 def log_complement(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

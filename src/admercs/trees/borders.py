@@ -7,11 +7,13 @@ the nearer it is. A zone's rows on either side are counted in smallest leaves: n
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.trees.walk import next_node
+from admercs.trees.forest import Forest
 
 # Rows in a border zone on either side of a threshold, in units of the smallest leaf.
 ZONE_LEAVES = 2
@@ -60,8 +62,14 @@ def border_zone(
     return lower, upper
 
 
-@kernel
-def look_across(forest, tree, block, rows, across, nearness):  # type: ignore[no-untyped-def]
+def look_across(
+    forest: Forest,
+    tree: int,
+    block: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    across: NDArray[np.int32],
+    nearness: NDArray[np.float64],
+) -> None:
     """Find the leaf across the nearest border of each of some rows.
 
     Parameters
@@ -77,28 +85,51 @@ def look_across(forest, tree, block, rows, across, nearness):  # type: ignore[no
     nearness : array of float64, one per row asked for
         Receives 1 for a row on the border down to 0 at the end of the zone.
     """
+    # Only the arrays it needs: each argument takes time to compile.
+    _look_across(
+        int(forest.root[tree]), forest.feature, forest.threshold, forest.lower, forest.upper,
+        forest.subset, forest.missing_left, forest.left, forest.right, forest.subsets,
+        block, rows, across, nearness,
+    )  # fmt: skip
+
+
+@kernel
+def _look_across(  # type: ignore[no-untyped-def]
+    root, feature, threshold, lower, upper, subset, missing_left, left, right, subsets,
+    block, rows, across, nearness,
+):  # fmt: skip
     for k in range(len(rows)):
-        i = np.uint64(rows[k])
-        best, other = 0.0, np.int64(-1)
-        node = np.uint64(forest.root[tree])
-        while forest.feature[node] >= 0:
-            value = block[np.uint64(forest.feature[node]), i]
-            chosen = next_node(forest, node, value)
-            # Comparisons with a missing value or with a split by categories (NaN) are false.
-            threshold = forest.threshold[node]
-            near = 0.0
-            if threshold < value < forest.upper[node]:
-                near = (forest.upper[node] - value) / (forest.upper[node] - threshold)
-            elif forest.lower[node] < value <= threshold:
-                near = (value - forest.lower[node]) / (threshold - forest.lower[node])
-            if near > best:
-                left, right = np.int64(forest.left[node]), np.int64(forest.right[node])
-                best, other = near, left + right - np.int64(chosen)
-            node = chosen
-        nearness[k] = best
         across[k] = -1
-        if other >= 0:
-            node = np.uint64(other)
-            while forest.feature[node] >= 0:
-                node = next_node(forest, node, block[np.uint64(forest.feature[node]), i])
-            across[k] = node
+        best = 0.0
+        other = -1
+        crossed = False
+        node = root
+        while True:
+            if feature[node] < 0:
+                if crossed:
+                    across[k] = node
+                if crossed or other < 0:
+                    break
+                node = other  # and down again from the other child of the nearest border's split
+                crossed = True
+                continue
+            value = block[feature[node], rows[k]]
+            limit = threshold[node]
+            goes_left = value <= limit
+            if math.isnan(value):
+                goes_left = missing_left[node]
+            elif subset[node] >= 0:
+                code = np.uint64(value)
+                bits = subsets[subset[node], code >> np.uint64(6)] >> (code & np.uint64(63))
+                goes_left = bits & np.uint64(1) != np.uint64(0)
+            # Comparisons with a missing value or with a split by categories (NaN) are false.
+            near = 0.0
+            if limit < value < upper[node]:
+                near = (upper[node] - value) / (upper[node] - limit)
+            elif lower[node] < value <= limit:
+                near = (value - lower[node]) / (limit - lower[node])
+            if near > best and not crossed:
+                best = near
+                other = right[node] if goes_left else left[node]
+            node = left[node] if goes_left else right[node]
+        nearness[k] = best

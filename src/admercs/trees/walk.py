@@ -12,23 +12,6 @@ from admercs.trees.forest import Forest
 CHUNK = 8192
 
 
-@kernel
-def next_node(forest, node, value):  # type: ignore[no-untyped-def]
-    """Return the child of a split that a row with this value goes to.
-
-    Which way a row goes cannot be predicted, so the next node is computed rather than branched to.
-    """
-    goes_left = value <= forest.threshold[node]
-    if np.isnan(value):
-        goes_left = forest.missing_left[node]
-    elif forest.subset[node] >= 0:
-        code = np.int64(value)
-        bits = forest.subsets[forest.subset[node], code >> 6]
-        goes_left = (bits >> np.uint64(code & 63)) & np.uint64(1) != np.uint64(0)
-    left, right = np.int64(forest.left[node]), np.int64(forest.right[node])
-    return np.uint64(right + (left - right) * np.int64(goes_left))
-
-
 def find_leaves(forest: Forest, block: NDArray[np.float64], out: NDArray[np.int32]) -> None:
     """Write the leaf of each row of a block (columns x rows) in each tree."""
     rows, spare = np.empty((2, CHUNK), np.int32)
