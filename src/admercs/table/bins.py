@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from admercs._compile import kernel
+from admercs._compile import kernel, read_only
 from admercs.table.columns import Column
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
@@ -263,7 +263,7 @@ def encode(
     longest = 2 ** int(in_cell.max()).bit_length() // 2
     padded = np.append(edges, np.full(2 * longest, np.inf))
     _encode(
-        np.ascontiguousarray(values, dtype=np.float64), grid.middle, grid.spread, below_cell, padded,
+        read_only(np.ascontiguousarray(values, dtype=np.float64)), grid.middle, grid.spread, below_cell, padded,
         longest, out,
     )  # fmt: skip
     return out

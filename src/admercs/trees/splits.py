@@ -36,8 +36,8 @@ def weigh_split(left, totals, criterion, table):  # type: ignore[no-untyped-def]
             mass_right = (totals[1] - left[1]) / unit
             pure = mass_left * mass_left / n_left + mass_right * mass_right / n_right
         return n_left, n_right, pure
-    n_left = 0
-    n_right = 0
+    n_left = np.int64(0)  # a plain 0 is a type of its own, to be compiled apart
+    n_right = np.int64(0)
     pure_left = 0.0
     pure_right = 0.0
     for s in range(np.uint64(len(totals))):
