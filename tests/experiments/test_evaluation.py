@@ -89,6 +89,17 @@ def test_sets_that_are_not_complete_are_left_out():
     assert compare("HiCS", results, ["kNN"]) is None
 
 
+def test_algorithms_are_compared_on_the_same_versions():
+    results = [
+        result("kNN", "a", version=1, auc=0.6),
+        result("kNN", "a", version=2, auc=0.8),
+        result("LOF", "a", version=2, auc=0.7),
+    ]
+    comparison = compare("Campos", results, ["kNN", "LOF"])
+    np.testing.assert_array_equal(comparison.auc, [[0.8, 0.7]])
+    assert comparison.n_versions == 1
+
+
 def test_the_best_point_is_best_on_average_over_the_sample():
     points = [{"k": 1}, {"k": 2}, {"k": 3}]
     sample = [BenchmarkSet("Campos", name, 1, name, 10, True) for name in "ab"]

@@ -129,6 +129,7 @@ def _averages(
             row.append(_average(comparison, algorithm, metric))
         rows.append(row)
     rows.append(["sets", *(str(len(comparison.sets)) for comparison in comparisons)])
+    rows.append(["versions of them", *(str(c.n_versions) for c in comparisons)])
     page.table(["", *(comparison.benchmark for comparison in comparisons)], rows)
     page.text(
         f"Published values in brackets; bold where the difference is more than {_MARKED[metric]}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -128,6 +128,8 @@ class Comparison:
         The algorithms that were run on all of the sets.
     sets : tuple of str
         The sets.
+    n_versions : int
+        How many versions these sets have together.
     auc, ap, seconds : ndarrays of shape (n_sets, n_algorithms)
         Versions averaged.
     """
@@ -135,6 +137,7 @@ class Comparison:
     benchmark: str
     algorithms: tuple[str, ...]
     sets: tuple[str, ...]
+    n_versions: int
     auc: np.ndarray
     ap: np.ndarray
     seconds: np.ndarray
@@ -149,7 +152,7 @@ class Comparison:
         kept = [i for i, name in enumerate(self.algorithms) if name in algorithms]
         names = tuple(self.algorithms[i] for i in kept)
         arrays = (self.auc[:, kept], self.ap[:, kept], self.seconds[:, kept])
-        return Comparison(self.benchmark, names, self.sets, *arrays)
+        return Comparison(self.benchmark, names, self.sets, self.n_versions, *arrays)
 
     def ranks(self, metric: str) -> np.ndarray:
         """Return the mean ranks of the algorithms."""
@@ -166,7 +169,8 @@ def compare(
 ) -> Comparison | None:
     """Put the results of one benchmark side by side.
 
-    Sets that some algorithm has not been run on are left out; algorithms without any result too.
+    Versions of sets that some algorithm has not been run on are left out; algorithms without any
+    result too.
 
     Parameters
     ----------
@@ -184,13 +188,14 @@ def compare(
     """
     wanted = [r for r in results if r.benchmark == benchmark and r.algorithm in algorithms]
     present = tuple(a for a in algorithms if any(r.algorithm == a for r in wanted))
-    tables = {metric: per_set(wanted, metric) for metric in ("auc", "ap", "seconds")}
-    names = dict.fromkeys(r.name for r in wanted)
-    common = tuple(n for n in names if all((a, n) in tables["auc"] for a in present))
-    if not present or not common:
+    run_on = Counter((r.name, r.version) for r in wanted)
+    fair = [r for r in wanted if run_on[r.name, r.version] == len(present)]
+    if not fair:
         return None
+    names = tuple(dict.fromkeys(r.name for r in fair))
+    tables = {metric: per_set(fair, metric) for metric in ("auc", "ap", "seconds")}
     arrays = {
-        metric: np.array([[table[a, n] for a in present] for n in common])
+        metric: np.array([[table[a, n] for a in present] for n in names])
         for metric, table in tables.items()
     }
-    return Comparison(benchmark, present, common, **arrays)
+    return Comparison(benchmark, present, names, len(fair) // len(present), **arrays)
