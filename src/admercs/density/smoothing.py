@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints, owners, pointers, totals
+from admercs.density.arrays import Floats, Ints, pointers
 from admercs.density.counts import FAR
 
 NEGLIGIBLE = 1.001
@@ -53,42 +53,46 @@ def join_cells(cells: Cells, shift: Ints) -> Cells:
 
     Rows beyond the last cell that can be told from its neighbours come last, in cell ``FAR``.
     """
-    n_slots = len(shift)
-    slot = owners(cells.ptr)
-    is_far = np.abs(cells.cell) >= FAR
-    far = totals(slot[is_far], cells.mass[is_far], n_slots)
-    near = slice(None) if not is_far.any() else ~is_far
-    slot, cell, mass = slot[near], cells.cell[near], cells.mass[near]
-    by = shift[slot]
-    lower = cell >> by
-    upper_mass = (cell - (lower << by)) * np.ldexp(1.0, -shift)[slot] * mass
-    opens = np.ones(len(cell), dtype=np.bool_)
-    opens[1:] = (lower[1:] != lower[:-1]) | (slot[1:] != slot[:-1])
-    group = np.cumsum(opens) - 1
-    lower, slot = lower[opens], slot[opens]
-    here = totals(group, mass - upper_mass, len(lower))
-    above = totals(group, upper_mass, len(lower))
-    # What goes to the cell above joins the next group, or is a cell of its own.
-    meets = np.zeros(len(lower), dtype=np.bool_)
-    meets[:-1] = (lower[1:] == lower[:-1] + 1) & (slot[1:] == slot[:-1])
-    here[1:] += np.where(meets, above, 0.0)[:-1]
-    extra = np.flatnonzero(~meets & (above > 0))
-    ends_far = far > 0
-    n_cells = np.bincount(slot, minlength=n_slots) + np.bincount(slot[extra], minlength=n_slots)
-    ptr = pointers(n_cells + ends_far)
-    size = np.ones(len(lower), dtype=np.int64)
-    size[extra] = 2
-    at = pointers(size)[:-1] + pointers(ends_far.astype(np.int64))[slot]
-    joined = Cells(ptr, np.empty(ptr[-1], dtype=np.int64), np.empty(ptr[-1]))
-    last = ptr[1:][ends_far] - 1
-    for where, its_cell, its_mass in (
-        (at, lower, here),
-        (at[extra] + 1, lower[extra] + 1, above[extra]),
-        (last, FAR, far[ends_far]),
-    ):
-        joined.cell[where] = its_cell
-        joined.mass[where] = its_mass
-    return joined
+    room = 2 * len(cells.cell) + len(shift)
+    ptr, cell, mass = np.zeros_like(cells.ptr), np.empty(room, dtype=np.int64), np.empty(room)
+    used = _join(*cells, shift, ptr, cell, mass)
+    return Cells(ptr, cell[:used], mass[:used])
+
+
+@kernel
+def _join(
+    ptr: Ints, cell: Ints, mass: Floats, shift: Ints, out_ptr: Ints, joined: Ints, rows: Floats
+) -> int:  # fmt: skip
+    """Write the joined cells and where each slot's end; return how many there are."""
+    used = 0
+    for slot in range(len(shift)):
+        far, by = 0.0, shift[slot]
+        factor = 1.0 / (1 << by)
+        here, mass_here, mass_next = np.int64(0), 0.0, 0.0  # of the cells `here` and `here + 1`
+        for p in range(ptr[slot], ptr[slot + 1]):
+            if abs(cell[p]) >= FAR:
+                far += mass[p]
+                continue
+            lower = cell[p] >> by
+            while lower > here and (mass_here > 0 or mass_next > 0):
+                if mass_here > 0:
+                    joined[used], rows[used] = here, mass_here
+                    used += 1
+                here, mass_here, mass_next = here + 1, mass_next, 0.0
+            here = lower
+            upper = (cell[p] - (lower << by)) * factor * mass[p]
+            mass_here += mass[p] - upper
+            mass_next += upper
+        for last in (mass_here, mass_next):
+            if last > 0:
+                joined[used], rows[used] = here, last
+                used += 1
+            here += 1
+        if far > 0:
+            joined[used], rows[used] = FAR, far
+            used += 1
+        out_ptr[slot + 1] = used
+    return used
 
 
 def lay_out(cells: Cells, spacing: Ints, reach: Ints, align: int) -> tuple[Blocks, Places]:
@@ -96,24 +100,40 @@ def lay_out(cells: Cells, spacing: Ints, reach: Ints, align: int) -> tuple[Block
 
     Up to two points at either end, a block begins and ends at a multiple of ``align``.
     """
-    near = np.flatnonzero(cells.cell != FAR)
-    slot, cell = owners(cells.ptr)[near], cells.cell[near]
-    point = cell // spacing[slot]
+    n_slots, n_cells = len(spacing), len(cells.cell)
+    ptr, slot, origin, size = np.zeros(n_slots + 1, np.int64), *np.empty((3, n_cells), np.int64)
+    places = Places(*np.empty((2, n_cells), np.int64))
+    n = _lay_out(cells.ptr, cells.cell, spacing, reach, align, ptr, slot, origin, size, *places)
+    return Blocks(ptr, slot[:n], origin[:n], size[:n], pointers(size[:n])), places
+
+
+@kernel
+def _lay_out(
+    ptr: Ints, cell: Ints, spacing: Ints, reach: Ints, align: int,
+    block_ptr: Ints, block_slot: Ints, origin: Ints, size: Ints, at: Ints, phase: Ints,
+) -> int:  # fmt: skip
+    """Write the blocks and where the cells lie; return how many blocks there are."""
+    n_blocks, before = 0, 0  # points of all blocks that are complete
     spare = 2 if align > 1 else 0
-    first = (point - reach[slot]) // align * align - spare
-    last = -(-(point + reach[slot] + 1) // align) * align + spare
-    opens = np.ones(len(near), dtype=np.bool_)
-    opens[1:] = (first[1:] > last[:-1]) | (slot[1:] != slot[:-1])
-    closes = np.ones(len(near), dtype=np.bool_)
-    closes[:-1] = opens[1:]
-    of_block, origin = slot[opens], first[opens]
-    size = last[closes] - origin + 1
-    ptr = pointers(np.bincount(of_block, minlength=len(spacing)))
-    blocks = Blocks(ptr, of_block, origin, size, pointers(size))
-    places = Places(np.full(len(cells.cell), -1), np.zeros(len(cells.cell), dtype=np.int64))
-    places.at[near] = point + (blocks.at[:-1] - origin)[np.cumsum(opens) - 1]
-    places.phase[near] = cell - point * spacing[slot]
-    return blocks, places
+    for slot in range(len(spacing)):
+        for p in range(ptr[slot], ptr[slot + 1]):
+            at[p], phase[p] = -1, 0
+            if cell[p] == FAR:
+                continue
+            point = cell[p] // spacing[slot]
+            first = (point - reach[slot]) // align * align - spare
+            last = -(-(point + reach[slot] + 1) // align) * align + spare
+            is_new = n_blocks == block_ptr[slot]
+            if is_new or first > origin[n_blocks - 1] + size[n_blocks - 1] - 1:
+                if n_blocks > 0:
+                    before += size[n_blocks - 1]
+                block_slot[n_blocks], origin[n_blocks] = slot, first
+                n_blocks += 1
+            size[n_blocks - 1] = last - origin[n_blocks - 1] + 1
+            at[p] = before + point - origin[n_blocks - 1]
+            phase[p] = cell[p] - point * spacing[slot]
+        block_ptr[slot + 1] = n_blocks
+    return n_blocks
 
 
 @kernel
@@ -163,11 +183,24 @@ def read_levels(places: Places, spacing: Ints, log_density: Floats) -> Floats:
 
     ``spacing`` is that of each cell's slot.
     """
-    level = np.zeros(len(places.at))
-    near = np.flatnonzero(places.at >= 0)
-    value = interpolate(log_density, places.at[near], places.phase[near] / spacing[near])
-    level[near] = np.where(value > np.log(NEGLIGIBLE), value, 0.0)
+    level = np.empty(len(places.at))
+    _read_levels(places.at, places.phase, spacing, log_density, level)
     return level
+
+
+@kernel
+def _read_levels(at: Ints, phase: Ints, spacing: Ints, y: Floats, level: Floats) -> None:
+    least = math.log(NEGLIGIBLE)
+    for p in range(len(at)):
+        level[p] = 0.0
+        if at[p] < 0:
+            continue
+        i, t = at[p], phase[p] / spacing[p]
+        outer, inner = t * (t - 1) / 6, (t + 1) * (t - 2) / 2  # as in `cubic`
+        value = y[i + 2] * outer * (t + 1) - y[i - 1] * outer * (t - 2)
+        value = value + y[i] * inner * (t - 1) - y[i + 1] * inner * t
+        if value > least:
+            level[p] = value
 
 
 def interpolate(table: Floats, i: Ints, t: Floats) -> Floats:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs.density.arrays import Floats, Ints, owners, pointers, ranges, sums, totals
+from admercs._compile import kernel
+from admercs.density.arrays import Floats, Ints, owners, pointers, sums
 from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
 
@@ -41,7 +42,8 @@ def measure(counts: ValueCounts, grids: Grids) -> Spread:
     # Sharing a row between two cells adds a sixth of a squared cell to the variance.
     mean = sums(first, begin, end) / inside
     variance = sums(second, begin, end) / inside - mean**2 - 1 / 6
-    n_distinct = _count_distinct(cell, begin, end)
+    n_distinct = np.empty(len(n))
+    _count_distinct(cell, begin, end, n_distinct)
     span = np.append(cell, 0)[np.maximum(end - 1, begin)] - np.append(cell, 0)[begin]
     gap = np.where(n_distinct > 1, span / np.maximum(n_distinct - 1, 1), 0.0)
     cumulative = pointers(weight)
@@ -78,13 +80,17 @@ def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
     return lay_grids(centre, central, np.rint(spread.n[slots]).astype(np.int64)), slots
 
 
-def _count_distinct(cell: Ints, begin: Ints, end: Ints) -> Floats:
+@kernel
+def _count_distinct(cell: Ints, begin: Ints, end: Ints, n_distinct: Floats) -> None:
     """Count different values: one value occupies one or two neighbouring cells."""
-    p, slot = ranges(begin, end)
-    opens = np.ones(len(p), dtype=np.bool_)
-    opens[1:] = (cell[p[1:]] != cell[p[:-1]] + 1) | (slot[1:] != slot[:-1])
-    length = np.diff(np.append(np.flatnonzero(opens), len(p)))
-    return totals(slot[opens], (length + 1) // 2, len(begin))
+    for slot in range(len(begin)):
+        n, length = 0, 0
+        for p in range(begin[slot], end[slot]):
+            if p > begin[slot] and cell[p] != cell[p - 1] + 1:
+                n += (length + 1) >> 1
+                length = 0
+            length += 1
+        n_distinct[slot] = n + ((length + 1) >> 1)
 
 
 def _quantiles(

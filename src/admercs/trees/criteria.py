@@ -43,11 +43,12 @@ def purity(counts: NDArray[np.int64], criterion: int, table: NDArray[np.float64]
 
     Larger is purer; the best split has the largest sum over its two sides (see `splits.weigh_split`).
     """
-    total, n = 0.0, 0
-    for rows in counts.tolist():
-        total += xlogx(rows, table) if criterion == ENTROPY else float(rows) * float(rows)
-        n += rows
-    return float(total - xlogx(n, table)) if criterion == ENTROPY else total / n
+    n = int(counts.sum())
+    if criterion != ENTROPY:
+        return sum(float(rows) * float(rows) for rows in counts.tolist()) / n
+    if n < len(table):  # one look-up for all counts
+        return float(sum(table[counts].tolist()) - table[n])
+    return float(sum(xlogx(rows, table) for rows in counts.tolist()) - xlogx(n, table))
 
 
 def impurity(totals: NDArray[np.int64], criterion: int, table: NDArray[np.float64]) -> float:

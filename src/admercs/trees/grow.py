@@ -93,6 +93,8 @@ def is_leaf(totals: NDArray[np.int64], depth: int, rules: GrowthRules) -> bool:
     n = int(totals.sum() if rules.form == CLASSES else totals[0])
     if depth >= rules.max_depth or n < 2 * rules.min_leaf:
         return True
+    if rules.form == CLASSES:
+        return int(np.count_nonzero(totals)) < 2
     return bool(impurity(totals, rules.criterion, XLOGX) <= 1e-12)
 
 
