@@ -36,10 +36,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, help="what --out named")
     run = parser.parse_args().run
+    page = (run / "index.md").read_text()
     target = DOCS / "experiments.md"
-    target.write_text(insert(target.read_text(), (run / "index.md").read_text()))
+    target.write_text(insert(target.read_text(), page))
     shutil.rmtree(DOCS / IMAGES, ignore_errors=True)
-    shutil.copytree(run / "figures", DOCS / IMAGES)
+    (DOCS / IMAGES).mkdir(parents=True)
+    # Only what the page shows: the folder of a run may hold figures of earlier ones.
+    for name in re.findall(r"\]\(figures/([^)]+)\)", page):
+        shutil.copy(run / "figures" / name, DOCS / IMAGES)
 
 
 if __name__ == "__main__":
