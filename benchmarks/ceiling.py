@@ -1,6 +1,6 @@
 """What could be reached on the synthetic benchmarks by somebody who knew how they were made.
 
-    python benchmarks/ceiling.py        # about two minutes
+    make ceiling        # about two minutes
 
 A row is scored by how unlikely it is under the pattern it was drawn from, estimated from 200,000 fresh draws that
 hold no outliers. On Synth-C&S the true subspaces are known too, and the unlikeliest of the five counts. No
