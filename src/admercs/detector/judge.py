@@ -7,6 +7,7 @@ results do not depend on how a table is cut.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -24,7 +25,7 @@ from admercs.trees.walk import find_leaves
 
 BLOCK = 32768
 # A value at least this likely (ω = ½) is not odd; the benefit of the doubt goes no further.
-BEYOND_DOUBT = -0.6931471805599453
+BEYOND_DOUBT = -math.log(2)
 
 Progress = Callable[[int, int], None]
 
@@ -82,7 +83,8 @@ class Judge:
         look_across(self.model.forest, m, block, odd, across, nearness)
         found = across >= 0
         odd, across = odd[found], across[found]
-        there = judge_column(self.model.likelihoods, m, across, block[m, odd])
+        scorer = self.model.forest.scorer[across]
+        there = judge_column(self.model.likelihoods, m, scorer, block[m, odd])
         benefit = np.minimum(there + np.log(nearness[found]), BEYOND_DOUBT)
         log_omega[odd] = np.maximum(log_omega[odd], benefit)
 
