@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 
 from admercs.density import density_curve, typical_region, typical_values
-from admercs.density.typical import is_continuous
+from admercs.density.likelihoods import CONTINUOUS
 from admercs.table.columns import Column
 
 from .tools import fit_columns, fit_one, make_forest
@@ -47,5 +47,5 @@ def test_typical_values_come_by_frequency():
     codes = np.repeat([1.0, 2.0, 3.0, 4.0], [20, 65, 13, 2])
     fitted = fit_columns(make_forest(1), [codes], np.zeros((1, 100), np.int32), [column])
     assert typical_values(fitted, 0) == [(1, 0.65), (0, 0.2), (2, 0.13)]
-    assert not is_continuous(fitted, 0)
-    assert is_continuous(fit_one(np.arange(50.0)), 0)
+    assert fitted.kind[0] != CONTINUOUS
+    assert fit_one(np.arange(50.0)).kind[0] == CONTINUOUS

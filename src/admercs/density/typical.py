@@ -13,11 +13,6 @@ _PER_POINT = 4  # looks between two table points for where the density crosses Ï
 _HALVINGS = 30
 
 
-def is_continuous(likelihoods: Likelihoods, slot: int) -> bool:
-    """Return whether a slot holds a smooth density, as opposed to one frequency per value."""
-    return bool(likelihoods.value_ptr[slot] == likelihoods.value_ptr[slot + 1])
-
-
 def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
     """Return the density Îº of a continuous slot at some points, per unit of the working values.
 
