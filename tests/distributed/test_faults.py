@@ -6,12 +6,15 @@ import errno
 import logging
 import os
 import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import dask.dataframe as dd
 import distributed
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -122,6 +125,74 @@ def test_a_full_disk_is_an_error_that_names_the_partition(client: Any, table: pd
     with pytest.raises(PartitionError, match=r"Partition 1 failed: OSError.*No space left"):
         ADMERCS().fit(lazy)
     assert tasks_left(client) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of four megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a small disk cannot be mounted here: {error}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def limit_memory(dask_worker: Any) -> None:
+    """Let a worker have 60 MB more than it has now until it is paused."""
+    manager = dask_worker.memory_manager
+    used = dask_worker.monitor.get_process_memory()
+    manager.memory_limit = int((used + 60e6) / manager.memory_pause_fraction)
+
+
+def test_memory_that_does_not_fit_on_a_full_disk_is_a_clear_error(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"column {k}" for k in range(40)]
+
+    def read(number: int) -> pd.DataFrame:
+        return pd.DataFrame(np.random.default_rng(number).normal(size=(8000, 40)), columns=names)
+
+    monkeypatch.setattr("admercs.distributed.run.PATIENCE", 2.0)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, memory_limit="4GB",
+            local_directory=str(small_disk), dashboard_address=":0", silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as active,
+    ):  # fmt: skip
+        active.run(limit_memory)
+        model = ADMERCS()
+        # What the first look at the table keeps is larger than the memory, and far larger than the disk.
+        with pytest.raises(
+            ClusterError, match=r"cannot be moved to disk \(\d MB are free in .*disk"
+        ):
+            model.fit(dd.from_map(read, range(40), meta=read(0)[:0]))
+        assert tasks_left(active) == []
+    assert not hasattr(model, "model_")
+
+
+def test_workers_that_are_gone_for_good_are_a_clear_error(
+    table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("admercs.distributed.run.PATIENCE", 1.0)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as active,
+    ):  # fmt: skip
+        model = ADMERCS(verbose=once("trees", lambda: cluster.scale(0)))
+        with pytest.raises(ClusterError, match="All workers are gone"):
+            model.fit(cut(table, [900]))
+        assert tasks_left(active) == []
+    assert not hasattr(model, "model_")
 
 
 def test_no_rows_at_all(client: Any, table: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 import weakref
 from collections import defaultdict
@@ -25,11 +26,12 @@ FAN_IN = 8
 PATIENCE = 30.0
 """Seconds after which a wait without an end makes suspicious."""
 
-_STUCK = (
-    "All workers are paused: their memory is full, and what they hold cannot be moved to disk. Nothing was "
-    "fitted: make room on the disk of their local directory, give them more memory, or cut the table into "
-    "smaller partitions."
-)
+_STUCK = {
+    "paused": "All workers are paused: their memory is full, and what they hold cannot be moved to disk{disk}. "
+    "Nothing was fitted: make room on the disk of their local directory, give them more memory, or cut the "
+    "table into smaller partitions.",
+    "gone": "All workers are gone, and none came back. Nothing was fitted: fit again when there are workers.",
+}
 
 
 class ClusterError(RuntimeError):
@@ -62,6 +64,7 @@ class Run:
         self._table = table
         self._progress = progress
         self._futures: weakref.WeakValueDictionary[str, Future] = weakref.WeakValueDictionary()
+        self._had_workers = bool(client.nthreads())
 
     @property
     def n_parts(self) -> int:
@@ -143,7 +146,7 @@ class Run:
     def wait(self, phase: str, futures: Sequence[Future]) -> None:
         """Wait until all are done; say how far it is, and raise the first error."""
         waiting = {future.key: future for future in futures}
-        stuck = False
+        stuck = ""
         while waiting:
             before = len(waiting)
             try:
@@ -154,9 +157,25 @@ class Run:
                     if phase:
                         self.tell(phase, len(futures) - len(waiting), len(futures))
             except TimeoutError:
-                was_stuck, stuck = stuck, self.client.run_on_scheduler(_all_paused)
-                if stuck and was_stuck and len(waiting) == before:
-                    raise ClusterError(_STUCK) from None
+                was_stuck, stuck = stuck, self._standstill()
+                if stuck and stuck == was_stuck and len(waiting) == before:
+                    raise ClusterError(_STUCK[stuck].format(disk=self._fullest_disk())) from None
+
+    def _standstill(self) -> str:
+        """Say what keeps all workers from working, if anything does."""
+        state: str = self.client.run_on_scheduler(_workers_state)
+        if state == "gone" and not self._had_workers:
+            return ""  # a cluster that is still starting
+        self._had_workers = self._had_workers or state != "gone"
+        return state
+
+    def _fullest_disk(self) -> str:
+        """Say how much room there is left where workers move data to."""
+        rooms: dict[str, tuple[int, str]] = self.client.run(_room_on_disk, on_error="ignore")
+        if not rooms:
+            return ""
+        worker, (room, folder) = min(rooms.items(), key=lambda item: item[1])
+        return f" ({room / 1e6:,.0f} MB are free in {folder} of {worker})"
 
     def tell(self, phase: str, done: int, total: int) -> None:
         """Report progress."""
@@ -205,10 +224,18 @@ class Run:
             raise _lost(error) from error
 
 
-def _all_paused(dask_scheduler: Any) -> bool:
-    """Say whether no worker takes up any task, on the scheduler."""
+def _workers_state(dask_scheduler: Any) -> str:
+    """Say, on the scheduler, why no worker takes up any task; nothing if one does."""
     workers = dask_scheduler.workers.values()
-    return bool(workers) and all(worker.status.name == "paused" for worker in workers)
+    if not workers:
+        return "gone"
+    return "paused" if all(worker.status.name == "paused" for worker in workers) else ""
+
+
+def _room_on_disk(dask_worker: Any) -> tuple[int, str]:
+    """Return, on a worker, how many bytes are free where it moves data to, and where that is."""
+    folder = dask_worker.local_directory
+    return shutil.disk_usage(folder).free, folder
 
 
 def _partitions(table: DataFrame) -> list[Any]:
@@ -245,7 +272,8 @@ def _blame(future: Future, futures: Sequence[Future]) -> NoReturn:
     if isinstance(error, KilledWorker):
         raise ClusterError(
             f"Workers died again and again while working on the same task ({error}). The usual cause "
-            "is memory: cut the table into smaller partitions, or give the workers more."
+            "is memory: cut the table into smaller partitions, or give the workers more, and room on disk to "
+            "move data to."
         ) from error
     if isinstance(error, ClusterError | PartitionError):
         raise error
