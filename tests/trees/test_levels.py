@@ -9,15 +9,15 @@ import pytest
 
 from admercs.datasets import make_electric_vehicles
 from admercs.table import bin_table, learn_schema, prepare, read_frame, summarise
+from admercs.trees.grow import Growing, Layout
 from admercs.trees.growth import TreeSettings, grow_forest, join_trees, prepare_target
 from admercs.trees.histograms import code_offsets
 from admercs.trees.levels import (
-    Growing,
-    Layout,
-    advance,
+    Level,
     count_level,
-    in_preorder,
+    find_nodes,
     merge_counts,
+    next_level,
     no_counts,
 )
 
@@ -30,7 +30,7 @@ def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> N
     table = prepare(frame, schema)
     binning, codes = bin_table(table, schema)
     settings = TreeSettings(criterion, max_depth, 0.02, "auto")
-    whole, _ = grow_forest(
+    whole, leaves = grow_forest(
         codes, binning.edges, binning.n_codes, schema.used, table.column, settings
     )
     layout = Layout(code_offsets(binning.n_codes), binning.is_nominal)
@@ -41,19 +41,18 @@ def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> N
             settings, column, codes[m], int(binning.n_codes[m]), lambda m=m: table.column(m)
         )
         code_counts.append(target.code_counts)
-        tree = Growing(m, target.rules)
-        while not tree.is_done:
-            sketch = tree.sketch()
-            pieces = []
+        level = Level(Growing(m, target.rules, layout))
+        while not level.is_done:
+            sketch, pieces = level.sketch(), []
             for start, stop in pairwise(cuts):
-                counts = no_counts(target.rules, sketch, layout)
-                count_level(
-                    codes[:, start:stop], target.values[start:stop], m, target.rules, sketch,
-                    layout, counts,
-                )  # fmt: skip
+                counts = no_counts(sketch)
+                count_level(codes[:, start:stop], target.values[start:stop].take, sketch, counts)
                 pieces.append(counts)
-            tree = advance(tree, merge_counts(pieces), layout)
-        trees.append(in_preorder(tree.nodes))
+            level = next_level(level, merge_counts(pieces))
+        nodes, _ = level.tree.finished()
+        found = find_nodes(codes, binning.is_nominal, nodes)
+        np.testing.assert_array_equal(found, leaves.number[m])
+        trees.append(nodes)
     grown = join_trees(trees, binning.edges, binning.is_nominal, code_counts, settings)
     for name in whole._fields:
         np.testing.assert_array_equal(getattr(grown, name), getattr(whole, name), err_msg=name)

@@ -37,7 +37,7 @@ from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
-from admercs.trees.grow import NodeArrays
+from admercs.trees.nodes import NodeArrays
 
 Ints = NDArray[np.int64]
 Recount = tuple[TargetPlan, Grids]

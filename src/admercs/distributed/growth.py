@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,25 +11,26 @@ import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
+from admercs._compile import kernel
 from admercs.distributed.pieces import Piece
 from admercs.distributed.run import Run
 from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
-from admercs.trees.grow import GrowthRules, NodeArrays, widths
+from admercs.trees.grow import Growing, GrowthRules, Layout, widths
 from admercs.trees.growth import TreeSettings, growth_rules, join_trees
 from admercs.trees.histograms import code_offsets
 from admercs.trees.levels import (
-    Growing,
-    Layout,
+    Level,
     LevelCounts,
+    Rows,
     Sketch,
-    advance,
     count_level,
-    in_preorder,
     merge_counts,
+    next_level,
     no_counts,
 )
+from admercs.trees.nodes import NodeArrays
 
 BATCH_BYTES = 32 << 20
 """Trees are worked on in batches of about so many bytes of histograms per level and task."""
@@ -80,10 +82,9 @@ def grow_on_cluster(
         The same trees one by one.
     """
     layout = Layout(code_offsets(binning.n_codes), binning.is_nominal)
-    shared = run.share(layout)
     batches = _batches(targets, layout, run.n_threads)
     specs = [run.share(batch) for batch in batches]
-    growing = [run.submit(start_trees, spec) for spec in specs]
+    growing = [run.submit(start_trees, spec, layout) for spec in specs]
     max_depth = max((target.rules.max_depth for target in targets), default=0)
     open_batches, depth = list(range(len(batches))), 0
     while open_batches:
@@ -91,11 +92,11 @@ def grow_on_cluster(
         for b in open_batches:
             sketches = run.submit(sketch_trees, growing[b])
             parts = [
-                run.submit(count_trees, [pieces[p] for p in group], specs[b], sketches, shared)
+                run.submit(count_trees, [pieces[p] for p in group], specs[b], sketches)
                 for group in groups
             ]
             counts = run.reduce(merge_tree_counts, parts)
-            growing[b] = run.submit(advance_trees, growing[b], counts, shared)
+            growing[b] = run.submit(advance_trees, growing[b], counts)
         done = run.result([run.submit(all_done, growing[b]) for b in open_batches])
         open_batches = [b for b, finished in zip(open_batches, done, strict=True) if not finished]
         depth += 1
@@ -116,18 +117,18 @@ def _batches(targets: Sequence[Target], layout: Layout, n_threads: int) -> list[
     return [list(targets[a:b]) for a, b in pairwise(cuts)]
 
 
-def start_trees(targets: list[Target]) -> list[Growing]:
+def start_trees(targets: list[Target], layout: Layout) -> list[Level]:
     """Return trees of nothing but a root."""
-    return [Growing(target.number, target.rules) for target in targets]
+    return [Level(Growing(target.number, target.rules, layout)) for target in targets]
 
 
-def sketch_trees(trees: list[Growing]) -> list[Sketch | None]:
+def sketch_trees(levels: list[Level]) -> list[Sketch | None]:
     """Return what is to be counted; None for trees that are done."""
-    return [None if tree.is_done else tree.sketch() for tree in trees]
+    return [None if level.is_done else level.sketch() for level in levels]
 
 
 def count_trees(
-    pieces: list[Piece], targets: list[Target], sketches: list[Sketch | None], layout: Layout
+    pieces: list[Piece], targets: list[Target], sketches: list[Sketch | None]
 ) -> list[LevelCounts | None]:
     """Count the next level of some trees over the pieces that lie together."""
     found: list[LevelCounts | None] = []
@@ -135,19 +136,27 @@ def count_trees(
         if sketch is None:
             found.append(None)
             continue
-        counts = no_counts(target.rules, sketch, layout)
+        counts = no_counts(sketch)
         for piece in pieces:
-            values = target_values(piece, target)
-            count_level(piece.codes, values, target.number, target.rules, sketch, layout, counts)
+            count_level(piece.codes, partial(target_values, piece, target), sketch, counts)
         found.append(counts)
     return found
 
 
-def target_values(piece: Piece, target: Target) -> NDArray[np.integer]:
-    """Return a piece's target as its tree predicts it."""
+def target_values(piece: Piece, target: Target, rows: Rows) -> NDArray[np.integer]:
+    """Return some rows' target as its tree predicts it."""
     if target.class_of_code is None:
-        return piece.moments[target.number]
-    return target.class_of_code[piece.codes[target.number]]
+        return piece.moments[target.number].take(rows)
+    values = np.empty(len(rows), target.class_of_code.dtype)
+    look_up(piece.codes[target.number], target.class_of_code, rows, values)
+    return values
+
+
+@kernel
+def look_up(codes, class_of_code, rows, out):  # type: ignore[no-untyped-def]
+    """Write the class of each of some rows."""
+    for i in range(np.uint64(len(rows))):
+        out[i] = class_of_code[np.uint64(codes[np.uint64(rows[i])])]
 
 
 def merge_tree_counts(parts: list[list[LevelCounts | None]]) -> list[LevelCounts | None]:
@@ -159,21 +168,19 @@ def merge_tree_counts(parts: list[list[LevelCounts | None]]) -> list[LevelCounts
     return merged
 
 
-def advance_trees(
-    trees: list[Growing], counts: list[LevelCounts | None], layout: Layout
-) -> list[Growing]:
+def advance_trees(levels: list[Level], counts: list[LevelCounts | None]) -> list[Level]:
     """Decide the nodes of a level."""
     return [
-        tree if count is None else advance(tree, count, layout)
-        for tree, count in zip(trees, counts, strict=True)
+        level if count is None else next_level(level, count)
+        for level, count in zip(levels, counts, strict=True)
     ]
 
 
-def all_done(trees: list[Growing]) -> bool:
+def all_done(levels: list[Level]) -> bool:
     """Say whether all trees of a batch are done."""
-    return all(tree.is_done for tree in trees)
+    return all(level.is_done for level in levels)
 
 
-def finished_trees(trees: list[Growing]) -> list[NodeArrays]:
+def finished_trees(levels: list[Level]) -> list[NodeArrays]:
     """Return the nodes of finished trees."""
-    return [in_preorder(tree.nodes) for tree in trees]
+    return [level.tree.finished()[0] for level in levels]

@@ -17,8 +17,8 @@ from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary, merge_summaries, summarise
 from admercs.table.values import RawColumn
 from admercs.trees.forest import Leaves, leaf_type
-from admercs.trees.grow import NodeArrays
-from admercs.trees.levels import find_places
+from admercs.trees.levels import find_nodes
+from admercs.trees.nodes import NodeArrays
 
 N_PIVOTS = 1 << 13
 """Values of a column that its other values in a partition are compared with, to guess bin edges."""
@@ -71,9 +71,7 @@ class Walk(NamedTuple):
         dtype = leaf_type(max((len(tree.feature) for tree in self.trees), default=1))
         number = np.empty((len(self.trees), codes.shape[1]), np.dtype(dtype))
         for nodes, out in zip(self.trees, number, strict=True):
-            find_places(
-                codes, self.is_nominal, nodes, np.arange(len(nodes.feature), dtype=dtype), out
-            )
+            out[:] = find_nodes(codes, self.is_nominal, nodes)
         return Leaves(number, self.root)
 
     def place(self, piece: Piece) -> Placed:

@@ -1,28 +1,33 @@
-"""Growing one tree: histogram, best split, partition, and on to the two halves.
+"""Growing one tree from histograms, wherever its rows are.
 
-Only the smaller half is counted; its sibling's histogram is the parent's minus it. What decides about
-a node (`decide`) sees nothing but integers, so a tree grown from merged histograms of many
-partitions is the same tree.
+A tree is planted with the histogram of all rows. A node that is split waits until somebody has counted the
+smaller of its two halves (its sibling's histogram is the parent's minus it), and then both are decided about. Who
+counts, and which of the waiting splits come first, makes no difference to the tree: rows in memory are parted and
+counted split by split (`rows`), rows in many pieces level by level (`levels`).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs._compile import kernel
 from admercs.trees.criteria import XLOGX, earns_split, impurity, node_purity
-from admercs.trees.histograms import (
-    CLASSES,
-    MOMENT_WIDTH,
-    N_MOMENTS,
-    add_rows,
-    histogram_type,
-    total_up,
+from admercs.trees.histograms import CLASSES, MOMENT_WIDTH, N_MOMENTS
+from admercs.trees.nodes import (
+    NodeArrays,
+    empty_nodes,
+    left_codes,
+    preorder,
+    renumber,
+    with_room,
 )
 from admercs.trees.splits import best_split
+
+Ints = NDArray[np.int64]
+Hist = NDArray[np.signedinteger]  # see histogram_type
 
 
 class GrowthRules(NamedTuple):
@@ -41,44 +46,30 @@ class GrowthRules(NamedTuple):
     n_rows: int
 
 
-class NodeArrays(NamedTuple):
-    """The nodes of one tree; numbers count within the tree, in preorder."""
+class Layout(NamedTuple):
+    """What all trees share: where each input column's codes start, and which are categories."""
 
-    feature: NDArray[np.int32]
-    bin: NDArray[np.int32]
-    bits: NDArray[np.uint64]
-    missing_left: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    n: NDArray[np.int64]
-    impurity: NDArray[np.float64]
+    offsets: Ints
+    is_nominal: NDArray[np.bool_]
 
 
-def empty_nodes(capacity: int) -> NodeArrays:
-    """Allocate the arrays of a tree with at most `capacity` nodes."""
-    return NodeArrays(
-        feature=np.full(capacity, -1, np.int32),
-        bin=np.zeros(capacity, np.int32),
-        bits=np.zeros((capacity, 4), np.uint64),
-        missing_left=np.zeros(capacity, np.bool_),
-        left=np.full(capacity, -1, np.int32),
-        right=np.full(capacity, -1, np.int32),
-        parent=np.full(capacity, -1, np.int32),
-        n=np.zeros(capacity, np.int64),
-        impurity=np.zeros(capacity, np.float64),
-    )
+class Counted(NamedTuple):
+    """The rows of a node: how many, per input code, and their target added up."""
+
+    n: int
+    hist: Hist  # empty where nobody will ask
+    totals: Ints
 
 
 class Split(NamedTuple):
-    """What is to happen to a node."""
+    """A node that was split; its histogram waits for that of its smaller half."""
 
-    feature: int  # -1: it is a leaf
-    bin: int
-    missing_left: bool
-
-
-LEAF = Split(-1, 0, False)
+    node: int
+    depth: int
+    is_left: NDArray[np.bool_]  # which codes go left
+    small_left: bool
+    ends: bool  # both halves are leaves whatever they hold, and need not be counted
+    counted: Counted
 
 
 def widths(rules: GrowthRules) -> tuple[int, int]:
@@ -88,7 +79,12 @@ def widths(rules: GrowthRules) -> tuple[int, int]:
     return MOMENT_WIDTH, N_MOMENTS
 
 
-def is_leaf(totals: NDArray[np.int64], depth: int, rules: GrowthRules) -> bool:
+def most_nodes(max_depth: int, min_leaf: int, n_rows: int) -> int:
+    """Return how many nodes a tree can have at most."""
+    return int(min(2 ** (max_depth + 1), 2 * (n_rows // min_leaf) + 1)) + 1
+
+
+def is_leaf(totals: Ints, depth: int, rules: GrowthRules) -> bool:
     """Say whether a node is a leaf whatever its histogram looks like."""
     n = int(totals.sum() if rules.form == CLASSES else totals[0])
     if depth >= rules.max_depth or n < 2 * rules.min_leaf:
@@ -98,172 +94,107 @@ def is_leaf(totals: NDArray[np.int64], depth: int, rules: GrowthRules) -> bool:
     return bool(impurity(totals, rules.criterion, XLOGX) <= 1e-12)
 
 
-def decide(
-    hist: NDArray[np.int32] | NDArray[np.int64],
-    totals: NDArray[np.int64],
-    depth: int,
-    root_impurity: float,
-    offsets: NDArray[np.int64],
-    is_nominal: NDArray[np.bool_],
-    skip: int,
-    rules: GrowthRules,
-    bits: NDArray[np.uint64],
-) -> Split:
-    """Return the split of a node; `bits` receives the subset of a nominal one."""
-    if is_leaf(totals, depth, rules):
-        return LEAF
-    feature, code, missing_left, pure = best_split(
-        hist, totals, offsets, is_nominal, skip, rules.criterion, rules.min_leaf, XLOGX,
-        rules.ordered, rules.missing_class, bits,
-    )  # fmt: skip
-    if feature < 0:
-        return LEAF
-    decrease = pure - node_purity(totals, rules.criterion, XLOGX)
-    # Thresholds between the codes of all other columns; code 0 is missing.
-    others = offsets[-1] - (offsets[skip + 1] - offsets[skip])
-    candidates = int(others) - 2 * (len(is_nominal) - 1)
-    enough = earns_split(
-        decrease, rules.n_rows, root_impurity, rules.rule, rules.amount, rules.n_classes,
-        candidates, rules.nominal,
-    )  # fmt: skip
-    return Split(feature, code, missing_left) if enough else LEAF
+@dataclass
+class Growing:
+    """A tree while it grows."""
 
+    target: int  # the column it predicts, which is no input
+    rules: GrowthRules
+    layout: Layout
+    nodes: NodeArrays = field(default_factory=lambda: empty_nodes(16))
+    n_nodes: int = 1
+    root_impurity: float = 0.0
 
-def cut(nodes: NodeArrays, count: int) -> NodeArrays:
-    """Return the first nodes, without the room that was left for more."""
-    return NodeArrays(*(array[:count].copy() for array in nodes))  # type: ignore[arg-type]
+    def plant(self, counted: Counted) -> list[Split]:
+        """Decide about the root; return its split, if it has one."""
+        self.root_impurity = float(impurity(counted.totals, self.rules.criterion, XLOGX))
+        return self._settle(0, 0, counted)
 
+    def advance(self, split: Split, small: Counted) -> list[Split]:
+        """Decide about both halves of a split, given its smaller one; return theirs, left first.
 
-def left_codes(nodes: NodeArrays, some: Any, nominal: Any, n_codes: int) -> NDArray[np.bool_]:
-    """Say of some nodes which codes of their columns go left: nodes x codes.
+        The counts of the split are used up.
+        """
+        n, hist, totals = split.counted
+        np.subtract(totals, small.totals, out=totals)
+        if small.hist.size:
+            np.subtract(hist, small.hist, out=hist)
+        large = Counted(n - small.n, hist, totals)
+        halves = (small, large) if split.small_left else (large, small)
+        children = int(self.nodes.left[split.node]), int(self.nodes.right[split.node])
+        found: list[Split] = []
+        for child, half in zip(children, halves, strict=True):
+            found += self._settle(child, split.depth + 1, half)
+        return found
 
-    `nominal` says which of these nodes split on categories.
+    def ends(self, split: Split, small_totals: Ints) -> bool:
+        """Say whether both halves of a split are leaves, so that only their totals matter."""
+        return self._end(split.depth + 1, small_totals, split.counted.totals - small_totals)
 
-    Examples
-    --------
-    >>> nodes = empty_nodes(2)
-    >>> nodes.bin[0], nodes.bits[1, 0] = 2, 0b01010
-    >>> left_codes(nodes, [0, 1], np.array([False, True]), 5)
-    array([[False,  True,  True, False, False],
-           [False,  True, False,  True, False]])
-    """
-    left = np.arange(n_codes) <= nodes.bin[some, None]
-    left[:, 0] = nodes.missing_left[some]
-    bits = nodes.bits[some][nominal]
-    if len(bits):
-        categories = np.unpackbits(bits.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-        left[nominal] = False
-        left[nominal, : categories.shape[1]] = categories[:, :n_codes]
-    return left
+    def finished(self) -> tuple[NodeArrays, NDArray[np.int32]]:
+        """Return the nodes in preorder, and the new number of each node."""
+        return renumber(self.nodes, preorder(self.nodes))
 
+    def _settle(self, node: int, depth: int, counted: Counted) -> list[Split]:
+        """Decide about a node; a split gets two new nodes."""
+        self._write(node, counted.n, counted.totals)
+        choice = self._decide(node, depth, counted)
+        nodes = self.nodes
+        nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = choice
+        if choice[0] < 0:
+            return []
+        if self.n_nodes + 2 > len(nodes.feature):
+            nodes = self.nodes = with_room(nodes, len(nodes.feature))
+        left, right = nodes.left[node], nodes.right[node] = self.n_nodes, self.n_nodes + 1
+        nodes.parent[left] = nodes.parent[right] = node
+        self.n_nodes += 2
+        return [self._split(node, depth, counted)]
 
-@kernel
-def partition(column, is_left, rows, values, spare_rows, spare_values):  # type: ignore[no-untyped-def]
-    """Reorder a node's rows and their targets, left ones first, each side in its old order.
+    def _split(self, node: int, depth: int, counted: Counted) -> Split:
+        """Find out how large the halves of a split are; write them down if they are leaves for certain."""
+        nodes, (offsets, is_nominal), width = self.nodes, self.layout, widths(self.rules)[0]
+        column = nodes.feature[node]
+        cells = counted.hist[offsets[column] * width : offsets[column + 1] * width]
+        cells = cells.reshape(-1, width)
+        is_left = left_codes(nodes, [node], is_nominal[[column]], len(cells))[0]
+        left: Ints = cells[is_left].sum(axis=0, dtype=np.int64)
+        if self.rules.form != CLASSES:
+            # A histogram of moments counts only the rows with a value, and does not tell their squares.
+            small_left = bool(2 * left[0] <= counted.totals[0])
+            return Split(node, depth, is_left, small_left, ends=False, counted=counted)
+        right = counted.totals - left
+        n_left = int(left.sum())
+        ends = self._end(depth + 1, left, right)
+        if ends:
+            self._write(int(nodes.left[node]), n_left, left)
+            self._write(int(nodes.right[node]), counted.n - n_left, right)
+        return Split(node, depth, is_left, 2 * n_left <= counted.n, ends, counted)
 
-    Which way a row goes cannot be predicted: it is written to both sides, and only one of them moves on.
-    Returns how many go left.
-    """
-    n_left, n_right = np.uint64(0), np.uint64(0)
-    for i in range(np.uint64(len(rows))):
-        row, value = rows[i], values[i]
-        left = np.uint64(is_left[np.uint64(column[np.uint64(row)])])
-        rows[n_left], values[n_left] = row, value
-        spare_rows[n_right], spare_values[n_right] = row, value
-        n_left += left
-        n_right += np.uint64(1) - left
-    for i in range(n_right):
-        rows[n_left + i], values[n_left + i] = spare_rows[i], spare_values[i]
-    return np.int64(n_left)
+    def _write(self, node: int, n: int, totals: Ints) -> None:
+        self.nodes.n[node] = n
+        self.nodes.impurity[node] = impurity(totals, self.rules.criterion, XLOGX)
 
+    def _end(self, depth: int, *halves: Ints) -> bool:
+        return all(is_leaf(totals, depth, self.rules) for totals in halves)
 
-@kernel
-def mark(rows, node, leaf_of_row):  # type: ignore[no-untyped-def]
-    """Write down which rows a leaf has."""
-    for i in range(np.uint64(len(rows))):
-        leaf_of_row[np.uint64(rows[i])] = node
-
-
-class Pending(NamedTuple):
-    """A node that waits to be decided; its histogram is ready."""
-
-    parent: int
-    is_left: bool
-    start: int
-    n: int
-    depth: int
-    hist: NDArray[np.int32] | NDArray[np.int64]
-    totals: NDArray[np.int64]
-
-
-def grow_tree(
-    codes: NDArray[np.uint8] | NDArray[np.uint16],
-    target: NDArray[np.unsignedinteger] | NDArray[np.int32],
-    skip: int,
-    offsets: NDArray[np.int64],
-    is_nominal: NDArray[np.bool_],
-    rules: GrowthRules,
-    nodes: NodeArrays,
-    leaf_of_row: NDArray[np.unsignedinteger],
-) -> int:
-    """Grow the tree for column `skip`; fill `nodes` and `leaf_of_row`, return the number of nodes.
-
-    The target's values are used up: they are brought into the order of the leaves.
-    """
-    n_rows = len(target)
-    width, n_totals = widths(rules)
-    rows, spare = np.arange(n_rows, dtype=np.int32), np.empty(n_rows, np.int32)
-    spare_target = np.empty_like(target)
-    hist = np.zeros(offsets[-1] * width, histogram_type(rules.form, n_rows))
-    totals = np.zeros(n_totals, np.int64)
-    total_up(target, rules.form, totals)
-    add_rows(codes, rows, target, rules.form, width, offsets, skip, True, hist)
-    root_impurity = impurity(totals, rules.criterion, XLOGX)
-    stack = [Pending(-1, False, 0, n_rows, 0, hist, totals)]
-    spare_hists: list[NDArray[np.int32] | NDArray[np.int64]] = []
-    n_nodes = 0
-    while stack:
-        item = stack.pop()
-        node, n_nodes = n_nodes, n_nodes + 1
-        mine = slice(item.start, item.start + item.n)
-        _enter(nodes, node, item, impurity(item.totals, rules.criterion, XLOGX))
-        feature, code, missing_left = decide(
-            item.hist, item.totals, item.depth, root_impurity, offsets, is_nominal, skip, rules,
-            nodes.bits[node],
+    def _decide(self, node: int, depth: int, counted: Counted) -> tuple[int, int, bool]:
+        """Return column, bin and side of missing values of the best split; column -1 for a leaf."""
+        rules, (offsets, is_nominal), skip = self.rules, self.layout, self.target
+        _, hist, totals = counted
+        if is_leaf(totals, depth, rules):
+            return -1, 0, False
+        feature, code, missing_left, pure = best_split(
+            hist, totals, offsets, is_nominal, skip, rules.criterion, rules.min_leaf, XLOGX,
+            rules.ordered, rules.missing_class, self.nodes.bits[node],
         )  # fmt: skip
-        nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = feature, code, missing_left
         if feature < 0:
-            spare_hists.append(item.hist)
-            mark(rows[mine], node, leaf_of_row)
-            continue
-        n_codes = int(offsets[feature + 1] - offsets[feature])
-        is_left = left_codes(nodes, [node], is_nominal[[feature]], n_codes)[0]
-        n_left = partition(codes[feature], is_left, rows[mine], target[mine], spare, spare_target)
-        middle = item.start + n_left
-        small_left = 2 * n_left <= item.n
-        small = slice(item.start, middle) if small_left else slice(middle, mine.stop)
-        small_hist = spare_hists.pop() if spare_hists else np.empty_like(hist)
-        small_totals = np.zeros_like(totals)
-        total_up(target[small], rules.form, small_totals)
-        np.subtract(item.totals, small_totals, out=item.totals)
-        depth = item.depth + 1
-        if not (is_leaf(small_totals, depth, rules) and is_leaf(item.totals, depth, rules)):
-            small_hist.fill(0)
-            add_rows(
-                codes, rows[small], target[small], rules.form, width, offsets, skip, False,
-                small_hist,
-            )  # fmt: skip
-            np.subtract(item.hist, small_hist, out=item.hist)
-        halves = [(small_hist, small_totals), (item.hist, item.totals)]
-        left, right = halves if small_left else halves[::-1]
-        # The right child waits below the left one: preorder.
-        stack.append(Pending(node, False, middle, mine.stop - middle, depth, *right))
-        stack.append(Pending(node, True, item.start, n_left, depth, *left))
-    return n_nodes
-
-
-def _enter(nodes: NodeArrays, node: int, item: Pending, node_impurity: float) -> None:
-    """Write down a node and tell its parent."""
-    nodes.n[node], nodes.parent[node], nodes.impurity[node] = item.n, item.parent, node_impurity
-    if item.parent >= 0:
-        (nodes.left if item.is_left else nodes.right)[item.parent] = node
+            return -1, 0, False
+        decrease = pure - node_purity(totals, rules.criterion, XLOGX)
+        # Thresholds between the codes of all other columns; code 0 is missing.
+        others = offsets[-1] - (offsets[skip + 1] - offsets[skip])
+        candidates = int(others) - 2 * (len(is_nominal) - 1)
+        enough = earns_split(
+            decrease, rules.n_rows, self.root_impurity, rules.rule, rules.amount, rules.n_classes,
+            candidates, rules.nominal,
+        )  # fmt: skip
+        return (feature, code, missing_left) if enough else (-1, 0, False)

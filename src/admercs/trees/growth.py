@@ -21,8 +21,10 @@ from admercs.trees.criteria import (
     VARIANCE,
 )
 from admercs.trees.forest import Forest, Leaves, leaf_type
-from admercs.trees.grow import GrowthRules, NodeArrays, cut, empty_nodes, grow_tree
+from admercs.trees.grow import GrowthRules, Layout, most_nodes
 from admercs.trees.histograms import CLASSES, MOMENTS, code_offsets
+from admercs.trees.nodes import NodeArrays
+from admercs.trees.rows import grow_tree
 from admercs.trees.targets import fixed_point, map_classes
 
 # The information criterion's price of a split, as a share of ½(K−1)·ln N + ln(candidates): half of
@@ -152,20 +154,15 @@ def grow_forest(
         The leaf of each row in each tree.
     """
     n_columns, n_rows = codes.shape
-    offsets = code_offsets(n_codes)
     is_nominal = np.array([column.role == "nominal" for column in columns])
-    capacity = 1 + min(
-        2 ** (settings.max_depth + 1), 2 * (n_rows // leaf_size(settings, n_rows)) + 1
-    )
+    layout = Layout(code_offsets(n_codes), is_nominal)
+    capacity = most_nodes(settings.max_depth, leaf_size(settings, n_rows), n_rows)
     numbers = np.empty((n_columns, n_rows), leaf_type(capacity))
 
     def grow(m: int) -> tuple[NodeArrays, NDArray[np.int64]]:
         target = prepare_target(settings, columns[m], codes[m], int(n_codes[m]), lambda: values(m))
-        nodes = empty_nodes(capacity)
-        count = grow_tree(
-            codes, target.values, m, offsets, is_nominal, target.rules, nodes, numbers[m]
-        )
-        return cut(nodes, count), target.code_counts
+        nodes = grow_tree(codes, target.values, m, layout, target.rules, numbers[m])
+        return nodes, target.code_counts
 
     trees: list[NodeArrays] = []
     code_counts: list[NDArray[np.int64]] = []
