@@ -128,16 +128,18 @@ def on_dask(folder: Path) -> dict[str, Any]:
         small = dd.from_pandas(make_part(0, 5_000), npartitions=2)
         ADMERCS().fit(small).score_samples(small).compute()
         table = dd.read_parquet(folder)
-        cpu, client_cpu = sum(client.run(processor_time).values()), processor_time()
-        started = time.perf_counter()
+
+        def used() -> float:
+            """Processor time of workers, client and scheduler so far."""
+            return processor_time() + sum(client.run(processor_time).values())
+
+        cpu, started = used(), time.perf_counter()
         model = ADMERCS(verbose=tell).fit(table)
-        fit_clock = time.perf_counter() - started
-        fit_cpu = sum(client.run(processor_time).values())
-        client_fit = processor_time() - client_cpu
+        fit_clock, fit_cpu = time.perf_counter() - started, used()
         with tempfile.TemporaryDirectory() as out:
             model.score_samples(table).to_frame().to_parquet(out)
             score_clock = time.perf_counter() - started - fit_clock
-        score_cpu = sum(client.run(processor_time).values()) - fit_cpu
+        score_cpu = used() - fit_cpu
         return {
             "rows": model.model_.n_rows,
             "partitions": table.npartitions,
@@ -145,7 +147,6 @@ def on_dask(folder: Path) -> dict[str, Any]:
             "rounds": model.n_iter_,
             "fit_clock": fit_clock,
             "fit_cpu": fit_cpu - cpu,
-            "client_cpu": client_fit,
             "score_clock": score_clock,
             "score_cpu": score_cpu,
             "worker_peak_mb": max(client.run(peak_megabytes).values()),
@@ -180,20 +181,21 @@ def report(found: list[dict[str, Any]], machine: str) -> str:
         f"Measured by `benchmarks/scale.py` on {machine}: tables of {COLUMNS} mixed columns in Parquet files of "
         f"{PART:,} rows, on {N_WORKERS} Dask workers of one thread and {MEMORY} together, against one core "
         "in memory with a tenth of the rows (on each core at the same time). Reading the files is part of all "
-        "figures. µs are processor time per row, so they compare cores whatever else the machine did; the clock "
-        "is given beside them.",
+        "figures. µs are processor time per row (on Dask: of workers, client and scheduler), so they compare cores "
+        "whatever else the machine did; the clock is given beside them. The load is the "
+        "machine's one-minute average right before: where it is above the number of cores, all figures suffer.",
         "",
-        "| rows | Dask: fit, clock | fit, µs a row | score, µs a row | worker peak | client peak "
+        "| rows | load | Dask: fit, clock | fit, µs a row | score, µs a row | worker peak | client peak "
         "| in memory (a tenth): fit, µs a row | score, µs a row | ratio fit | ratio fit + score |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|---" * 11 + "|",
     ]
     for row in found:
         far, near = row["dask"], row["memory"]
         n, k = far["rows"], int(near["rows"])
-        fits = 1e6 * (far["fit_cpu"] + far["client_cpu"]) / n, 1e6 * near["fit_cpu"] / k
+        fits = 1e6 * far["fit_cpu"] / n, 1e6 * near["fit_cpu"] / k
         scores = 1e6 * far["score_cpu"] / n, 1e6 * near["score_cpu"] / k
         lines.append(
-            f"| {n:,} | {far['fit_clock']:.0f} s | {fits[0]:.1f} | {scores[0]:.1f} "
+            f"| {n:,} | {row['load']:.1f} | {far['fit_clock']:.0f} s | {fits[0]:.1f} | {scores[0]:.1f} "
             f"| {far['worker_peak_mb']:.0f} MB | {far['client_peak_mb']:.0f} MB "
             f"| {fits[1]:.1f} | {scores[1]:.1f} | {fits[0] / fits[1]:.2f} "
             f"| {sum((fits[0], scores[0])) / sum((fits[1], scores[1])):.2f} |"
@@ -222,7 +224,8 @@ def main() -> None:
         return
     found = []
     for rows in options.rows:
-        row = {
+        row: dict[str, Any] = {
+            "load": os.getloadavg()[0],
             # As many copies as workers: cores that are all busy are slower than a single busy one.
             "memory": measured("memory", generate(options.folder, rows // 10), N_WORKERS),
             "dask": measured("dask", generate(options.folder, rows)),

@@ -4,12 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admercs.density import fit_distributions, judge_column, likelihoods_at
+from admercs.density.continuous import check_grids, finish_continuous, start_continuous
 from admercs.density.counts import count_codes, count_values, merge_values, node_counts
 from admercs.density.distributions import of_few_values, to_likelihoods
-from admercs.density.fitting import code_layout, finish_continuous, fit_target, value_limits
-from admercs.density.grids import place_grids
-from admercs.density.plans import plan_target, restrict
-from admercs.density.spread import measure, regrid
+from admercs.density.fitting import code_layout, fit_target, value_limits
+from admercs.density.plans import plan_target
 from admercs.table.columns import Column
 
 from .tools import (
@@ -69,20 +68,15 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces, kernel):
     )
     limits = [value_limits(x[p]) for p in pieces if not np.isnan(x[p]).all()]
     low, high = min(a for a, _ in limits), max(b for _, b in limits)
-    grids = place_grids(counts, edges, (low, high), shift)
-    column_range = float(grids.central[0])
+    start = start_continuous(plan, counts, edges, (low, high))
 
     def count(plan, grids):
         return merge_values([count_values(x[p], leaves[p], plan, grids) for p in pieces])
 
-    counted = count(plan, grids)
-    better, wrong = regrid(measure(counted, grids), grids)
-    if len(wrong):
-        counted = counted.replace(wrong, count(restrict(plan, wrong), better))
-        grids = grids.replace(wrong, better)
-    return finish_continuous(
-        plan, counts, counted, grids, column_range, kernel=kernel, limits=(low, high)
-    )
+    counted = count(plan, start.grids)
+    check = check_grids(start, counted)
+    again = count(*check.to_count(start)) if len(check.slots) else None
+    return finish_continuous(start, counted, check, again, kernel)
 
 
 @settings(max_examples=15, deadline=None)

@@ -1,7 +1,6 @@
 """Fitting the distributions of all targets to a table in memory.
 
-Per target: count codes → place grids → count values → bandwidths → tables. A table in pieces takes
-the same steps and merges the counts of its pieces in between.
+A table in pieces takes the same steps (`continuous`) and merges the counts of its pieces in between.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.arrays import Floats, Ints
-from admercs.density.bandwidth import select_bandwidths
-from admercs.density.counts import ValueCounts, count_codes, count_values, node_counts
+from admercs.density.continuous import check_grids, finish_continuous, start_continuous
+from admercs.density.counts import count_codes, count_values, node_counts
 from admercs.density.distributions import (
     Likelihood,
     TargetDistributions,
@@ -23,19 +22,14 @@ from admercs.density.distributions import (
     column_kind,
     n_values,
     of_few_values,
-    of_many_values,
     to_likelihoods,
 )
-from admercs.density.grids import Grids, code_shift, place_grids
+from admercs.density.grids import code_shift
 from admercs.density.kernels import Kernel
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
-from admercs.density.plans import TargetPlan, plan_target, restrict
-from admercs.density.spread import Spread, measure, regrid
-from admercs.density.tables import tabulate
+from admercs.density.plans import TargetPlan, plan_target
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest, Leaves
-
-_OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that far
 
 
 def code_layout(column: Column, edges: Floats) -> tuple[int, int]:
@@ -95,8 +89,7 @@ def fit_target(
     values : callable
         Returns the working values; called where codes do not tell enough.
     kernel : {"gaussian", "heavy"}
-        What a continuous density is made of. The heavy kernel is reflected at the column's
-        smallest and largest value.
+        What a continuous density is made of.
     """
     n_codes, shift = code_layout(column, edges)
     codes = target_codes(column, edges, codes, values)
@@ -104,68 +97,12 @@ def fit_target(
     if column_kind(column) != CONTINUOUS:
         return of_few_values(plan, column, counts)
     x = values()
-    limits = value_limits(x)
-    grids = place_grids(counts, edges, limits, shift)
-    column_range = float(grids.central[0])
-    counted = count_values(x, leaves, plan, grids)
-    spread = measure(counted, grids)
-    better, wrong = regrid(spread, grids)
-    if len(wrong):
-        again = count_values(x, leaves, restrict(plan, wrong), better)
-        grids, counted = grids.replace(wrong, better), counted.replace(wrong, again)
-        spread = measure(counted, grids)
-    return finish_continuous(
-        plan, counts, counted, grids, column_range, spread, kernel=kernel, limits=limits
-    )
-
-
-def finish_continuous(
-    plan: TargetPlan,
-    counts: Ints,
-    counted: ValueCounts,
-    grids: Grids,
-    column_range: float,
-    spread: Spread | None = None,
-    *,
-    kernel: Kernel = "gaussian",
-    limits: tuple[float, float] | None = None,
-) -> TargetDistributions:
-    """Estimate the densities of a continuous target from all that was counted.
-
-    Parameters
-    ----------
-    plan : TargetPlan
-    counts : array of slots x codes
-        From ``node_counts``.
-    counted : ValueCounts
-        Rows per cell of ``grids``, all pieces merged.
-    grids : Grids
-    column_range : float
-        Central range of the root's first grid.
-    spread : Spread, optional
-        What ``measure`` says of these counts, if known already.
-    kernel : {"gaussian", "heavy"}
-    limits : tuple of float, optional
-        Smallest and largest value of the column; the heavy kernel is reflected there.
-    """
-    spread = spread or measure(counted, grids)
-    bandwidth = select_bandwidths(counted, grids, spread, column_range)
-    mirrors = place_mirrors(grids, limits) if kernel == "heavy" and limits else None
-    tables = tabulate(counted, grids, spread.n, bandwidth, kernel, mirrors)
-    return of_many_values(plan, counts, bandwidth, tables)
-
-
-def place_mirrors(grids: Grids, limits: tuple[float, float]) -> tuple[float, float]:
-    """Return where a column's densities are reflected: at its ends, if it ends among its values.
-
-    An end far out in a thin tail is a single row; a mirror there would only double that row. Such a mirror
-    is moved out of sight.
-    """
-    width = float(grids.width[0] * grids.size[0])
-    core = float(grids.left[0]), float(grids.left[0]) + width
-    low = limits[0] if limits[0] >= core[0] else limits[0] - _OUT_OF_SIGHT * width
-    high = limits[1] if limits[1] <= core[1] else limits[1] + _OUT_OF_SIGHT * width
-    return low, high
+    start = start_continuous(plan, counts, edges, value_limits(x))
+    counted = count_values(x, leaves, plan, start.grids)
+    check = check_grids(start, counted)
+    more = check.to_count(start)
+    again = None if more is None else count_values(x, leaves, *more)
+    return finish_continuous(start, counted, check, again, kernel)
 
 
 def fit_distributions(

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
+from admercs.density.continuous import (
+    Check,
+    Start,
+    check_grids,
+    finish_continuous,
+    start_continuous,
+)
 from admercs.density.counts import ValueCounts, count_codes, count_values, merge_values, node_counts
 from admercs.density.distributions import (
     TargetDistributions,
@@ -17,11 +24,10 @@ from admercs.density.distributions import (
     column_kind,
     of_few_values,
 )
-from admercs.density.fitting import code_layout, finish_continuous
-from admercs.density.grids import Grids, place_grids
+from admercs.density.fitting import code_layout
+from admercs.density.grids import Grids
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
-from admercs.density.plans import TargetPlan, plan_target, restrict
-from admercs.density.spread import measure, regrid
+from admercs.density.plans import TargetPlan, plan_target
 from admercs.detector.fit import FitSettings, likelihoods_of
 from admercs.distributed.pieces import (
     Piece,
@@ -41,14 +47,6 @@ from admercs.trees.nodes import NodeArrays
 
 Ints = NDArray[np.int64]
 Recount = tuple[TargetPlan, Grids]
-
-
-class Start(NamedTuple):
-    """What the counts of codes tell about a continuous target."""
-
-    counts: Ints
-    grids: Grids
-    limits: tuple[float, float]
 
 
 def place_on_cluster(
@@ -121,14 +119,12 @@ def fit_likelihoods_on_cluster(
         counts = node_counts(plans[m], by_code[m])
         if column_kind(column) == CONTINUOUS:
             limits = column_limits(column)
-            shift = code_layout(column, binning.edges[m])[1]
-            grids = place_grids(counts, binning.edges[m], limits, shift)
-            starts[m] = Start(counts, grids, limits)
+            starts[m] = start_continuous(plans[m], counts, binning.edges[m], limits)
         else:
             done[m] = run.submit(few_values, plans[m], column, counts, settings)
     if starts:
         count = partial(_count_values, run, placed, schema)
-        done |= _continuous(run, count, plans, starts, settings)
+        done |= _continuous(run, count, starts, settings)
     parts = run.result([done[m] for m in range(len(columns))])
     return assemble([part for _, part in parts], [nodes for nodes, _ in parts], len(forest.n))
 
@@ -143,21 +139,18 @@ def column_limits(column: Column) -> tuple[float, float]:
 def _continuous(
     run: Run,
     count: Callable[[str, dict[int, Recount]], dict[int, Future]],
-    plans: list[TargetPlan],
     starts: dict[int, Start],
     settings: FitSettings,
 ) -> dict[int, Future]:
     """Count values on grids, on better ones where the first did not fit, and finish."""
-    first = {m: (plans[m], start.grids) for m, start in starts.items()}
-    counted = count("densities", first)
-    fits = {m: run.submit(find_better, counted[m], starts[m].grids) for m in starts}
-    better = dict(zip(fits, run.result(list(fits.values())), strict=True))
-    recounts = {
-        m: (restrict(plans[m], wrong), grids) for m, (grids, wrong) in better.items() if len(wrong)
-    }
+    counted = count("densities", {m: (start.plan, start.grids) for m, start in starts.items()})
+    found = run.result([run.submit(check_grids, start, counted[m]) for m, start in starts.items()])
+    checks: dict[int, Check] = dict(zip(starts, found, strict=True))
+    more = {m: checks[m].to_count(start) for m, start in starts.items()}
+    recounts = {m: recount for m, recount in more.items() if recount is not None}
     again = count("densities, closer", recounts) if recounts else {}
     return {
-        m: run.submit(many_values, plans[m], start, counted[m], better[m], again.get(m), settings)
+        m: run.submit(many_values, start, counted[m], checks[m], again.get(m), settings)
         for m, start in starts.items()
     }
 
@@ -195,32 +188,20 @@ def target_of(merged: dict[int, ValueCounts], m: int) -> ValueCounts:
     return merged[m]
 
 
-def find_better(counted: ValueCounts, grids: Grids) -> tuple[Grids, Ints]:
-    """Return better grids, and the slots that need them."""
-    return regrid(measure(counted, grids), grids)
-
-
 def few_values(plan: TargetPlan, column: Column, counts: Ints, settings: FitSettings) -> Any:
     """Finish a target with few distinct values."""
     return _at(of_few_values(plan, column, counts), settings)
 
 
 def many_values(
-    plan: TargetPlan,
     start: Start,
     counted: ValueCounts,
-    better: tuple[Grids, Ints],
+    check: Check,
     again: ValueCounts | None,
     settings: FitSettings,
 ) -> Any:
     """Finish a continuous target."""
-    grids, column_range = start.grids, float(start.grids.central[0])
-    if again is not None:
-        grids, counted = grids.replace(better[1], better[0]), counted.replace(better[1], again)
-    target = finish_continuous(
-        plan, start.counts, counted, grids, column_range,
-        kernel=settings.judging.kernel, limits=start.limits,
-    )  # fmt: skip
+    target = finish_continuous(start, counted, check, again, settings.judging.kernel)
     return _at(target, settings)
 
 
