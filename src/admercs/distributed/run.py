@@ -219,7 +219,7 @@ class Run:
             future.release()
         connected = self.client.status == "running"
         if isinstance(error, (CommClosedError, CancelledError, TimeoutError)) or (
-            error is not None and not connected and isinstance(error, Exception)
+            not connected and isinstance(error, Exception) and not isinstance(error, ClusterError)
         ):
             raise _lost(error) from error
 
