@@ -46,7 +46,7 @@ def here(tmp_path, monkeypatch):
 
 
 def read(query, reading=None, roles=None):
-    with open_table(query, reading or Reading(), roles or Roles()) as table:
+    with open_table([query], reading or Reading(), roles or Roles()) as table:
         return table.read(10**6)[0].to_pydict()
 
 

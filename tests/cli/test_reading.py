@@ -18,8 +18,10 @@ from admercs.cli.sources import Reading
 from admercs.cli.tables import Roles, open_table
 
 
-def read(source, reading=None, roles=None, limit=10**6):
-    with open_table(str(source), reading or Reading(), roles or Roles()) as table:
+def read(*sources, reading=None, roles=None, limit=10**6):
+    with open_table(
+        [str(source) for source in sources], reading or Reading(), roles or Roles()
+    ) as table:
         return table.read(limit)[0]
 
 
@@ -54,7 +56,7 @@ def test_tsv_semicolons_and_chosen_delimiters(tmp_path):
     same(read(write(tmp_path / "t.tsv", "a\tb\n1\tx,y\n2\tz\n")), expected)
     same(read(write(tmp_path / "s.csv", "a;b\n1;x,y\n2;z\n")), expected)
     odd = write(tmp_path / "o.csv", "a^b\n1^x,y\n2^z\n")
-    same(read(odd, Reading(delimiter="^")), expected)
+    same(read(odd, reading=Reading(delimiter="^")), expected)
 
 
 def test_types_come_from_all_lines(tmp_path):
@@ -67,14 +69,14 @@ def test_types_come_from_all_lines(tmp_path):
 def test_missing_values_are_what_the_user_says(tmp_path):
     path = write(tmp_path / "m.csv", "x,y\n1,a\nNA,b\n?,\n-99,c\n")
     assert read(path).to_pydict() == {"x": [1, None, None, -99], "y": ["a", "b", None, "c"]}
-    table = read(path, Reading(missing=("-99", "NA", "?")))
+    table = read(path, reading=Reading(missing=("-99", "NA", "?")))
     assert table.column("x").to_pylist() == [1, None, None, None]
     assert table.column("y").to_pylist()[2] == ""
 
 
 def test_no_header_and_hash_lines_are_rows(tmp_path):
     path = write(tmp_path / "n.csv", "1,a\n2,b\n")
-    assert read(path, Reading(header=False)).num_rows == 2
+    assert read(path, reading=Reading(header=False)).num_rows == 2
     assert read(write(tmp_path / "h.csv", "a,b\n1,2\n#3,4\n")).num_rows == 2
 
 
@@ -85,6 +87,10 @@ def test_parquet_files_patterns_and_folders(tmp_path, people):
     same(read(tmp_path / "parts" / "*.parquet"), people)
     same(read(tmp_path / "parts"), people)
     same(read(tmp_path / "parts" / "1.parquet"), people.slice(100))
+    # What a shell makes of a pattern without quotes.
+    same(read(tmp_path / "parts" / "0.parquet", tmp_path / "parts" / "1.parquet"), people)
+    with pytest.raises(UserError, match=r"parts is no file"):
+        read(tmp_path / "parts" / "0.parquet", tmp_path / "parts")
 
 
 def test_files_that_do_not_belong_together(tmp_path):
@@ -116,13 +122,13 @@ def test_databases(tmp_path):
     database.close()
     with pytest.raises(UserError, match=r"2 tables: other, t\. Choose one with --table"):
         read(tmp_path / "s.sqlite")
-    table = read(tmp_path / "s.sqlite", Reading(table="t"))
+    table = read(tmp_path / "s.sqlite", reading=Reading(table="t"))
     assert [str(kind) for kind in table.schema.types] == [
         "int64", "double", "string", "date32[day]", "bool",
     ]  # fmt: skip
     assert table.column("s").to_pylist() == ["a", None]
     with pytest.raises(UserError, match="has no table 'nope'; it has other, t"):
-        read(tmp_path / "s.sqlite", Reading(table="nope"))
+        read(tmp_path / "s.sqlite", reading=Reading(table="nope"))
 
 
 def test_dates_and_odd_values_in_sqlite(tmp_path):
@@ -184,12 +190,12 @@ def test_a_temporary_folder_that_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.copyfileobj", full)
     path = write(tmp_path / "l.csv", "a\n1\n", "latin-1")
     with pytest.raises(UserError, match=r"cannot write to the temporary .*no space.*TMPDIR"):
-        read(path, Reading(encoding="latin-1"))
+        read(path, reading=Reading(encoding="latin-1"))
 
 
 def test_counts_rows_where_that_is_cheap(people_csv):
     for source, n_rows in ((people_csv, 300), (f"select * from '{people_csv}'", 0)):
-        with open_table(str(source), Reading(), Roles()) as table:
+        with open_table([str(source)], Reading(), Roles()) as table:
             assert table.count() == n_rows
             assert table.read(10**6)[1] == 300
 
@@ -267,7 +273,7 @@ def test_odd_types(tmp_path):
 
 def test_sample_is_even_reproducible_and_in_order():
     source = "select range as x from range(50000)"
-    with open_table(source, Reading(), Roles()) as table:
+    with open_table([source], Reading(), Roles()) as table:
         sample, total = table.read(1000, seed=1)
         again, _ = table.read(1000, seed=1)
         other, _ = table.read(1000, seed=2)
@@ -319,8 +325,11 @@ def test_encodings(tmp_path):
     text = "name,v\ncafé,1\nthé,2\n"
     for encoding in ("latin-1", "utf-16", "cp1252"):
         path = write(tmp_path / f"{encoding}.csv", text, encoding)
-        assert read(path, Reading(encoding=encoding)).column("name").to_pylist() == ["café", "thé"]
+        assert read(path, reading=Reading(encoding=encoding)).column("name").to_pylist() == [
+            "café",
+            "thé",
+        ]
     bom = write(tmp_path / "bom.csv", text, "utf-8-sig")
     assert read(bom).column_names == ["name", "v"]
     with pytest.raises(UserError, match="there is no encoding 'klingon'"):
-        read(bom, Reading(encoding="klingon"))
+        read(bom, reading=Reading(encoding="klingon"))

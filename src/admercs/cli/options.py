@@ -19,7 +19,7 @@ MAX_COLUMNS = 2_000
 _SOURCES = """\
 a table can be
   a file       CSV, TSV (also .gz, .zst, .bz2, .xz), Parquet, JSON lines, ARFF
-  several      'trips/*.parquet' (quoted), or a folder
+  several      trips/*.parquet, or a folder
   a database   a DuckDB or SQLite file, with --table if it holds several
   a query      "select * from 'trips/*.parquet' where year = 2025" over any of these;
                a database's table is called 'shop.sqlite'.orders there
@@ -83,7 +83,7 @@ def _detect(commands: Any) -> None:
         "  gunzip -c log.csv.gz | admercs detect - --json > found.json\n",
         _SOURCES,
     )
-    parser.add_argument("table", help="the table to look at; see below")
+    parser.add_argument("table", nargs="+", help="the table to look at; see below")
     _reading(parser)
     _roles(parser, numeric=True)
     learning = parser.add_argument_group("learning")
@@ -140,7 +140,7 @@ def _score(commands: Any) -> None:
         _SOURCES,
     )
     parser.add_argument("model", help="a model file written by detect --model")
-    parser.add_argument("table", help="the new rows; see below")
+    parser.add_argument("table", nargs="+", help="the new rows; see below")
     _reading(parser)
     _roles(parser)
     _outputs(parser)
@@ -157,7 +157,7 @@ def _explain(commands: Any) -> None:
         _SOURCES,
     )
     parser.add_argument("model", help="a model file written by detect --model")
-    parser.add_argument("table", help="the table that holds the rows; see below")
+    parser.add_argument("table", nargs="+", help="the table that holds the rows; see below")
     parser.add_argument(
         "--row",
         action="append",

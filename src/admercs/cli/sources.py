@@ -86,13 +86,16 @@ class Recognised:
     is_query: bool = False
 
 
-def recognise(source: str, reading: Reading, connection: Any, scratch: Path) -> Recognised:
+def recognise(
+    sources: Sequence[str], reading: Reading, connection: Any, scratch: Path
+) -> Recognised:
     """Find out what a source is and how to read it.
 
     Parameters
     ----------
-    source : str
-        A path, a pattern, a folder, an SQL query, or ``-``.
+    sources : sequence of str
+        A path, a pattern, a folder, an SQL query, or ``-``; several are files of one kind, as a shell makes them of
+        a pattern.
     reading : Reading
         The user's corrections.
     connection : duckdb connection
@@ -100,6 +103,9 @@ def recognise(source: str, reading: Reading, connection: Any, scratch: Path) -> 
     scratch : Path
         A temporary folder.
     """
+    source = sources[0]
+    if len(sources) > 1:
+        return _recognise_list(sources, reading, connection, scratch)
     path = Path(source).expanduser()
     if _QUERY.match(source) and not _exists(path):
         return _recognise_query(source.strip().rstrip(";"), reading, connection, scratch)
@@ -163,6 +169,19 @@ def _recognise_path(source: str, reading: Reading, connection: Any, scratch: Pat
     except OSError as error:
         raise os_error(error, source, "read") from error
     return _recognise_file(path, path.name, reading, connection, scratch)
+
+
+def _recognise_list(
+    sources: Sequence[str], reading: Reading, connection: Any, scratch: Path
+) -> Recognised:
+    paths = [Path(source).expanduser() for source in sources]
+    for source, path in zip(sources, paths, strict=True):
+        if not (_exists(path) and path.is_file()):
+            raise UserError(f"{source} is no file: of several tables each must be one.")
+    if reading.table is not None:
+        raise UsageError("--table is for a single database: write a query over several.")
+    name = f"{paths[0].name} and {len(paths) - 1} more"
+    return _recognise_many(paths, name, reading, connection, scratch)
 
 
 def _spool(scratch: Path) -> Path:

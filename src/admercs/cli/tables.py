@@ -148,13 +148,13 @@ def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table
 
 
 @contextmanager
-def open_table(source: str, reading: Reading, roles: Roles) -> Iterator[Table]:
+def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterator[Table]:
     """Open a source for reading.
 
     Parameters
     ----------
-    source : str
-        A path, a pattern, a folder, an SQL query, or ``-`` for standard input.
+    sources : sequence of str
+        A path, a pattern, a folder, an SQL query, or ``-`` for standard input; or several files of one kind.
     reading : Reading
         How files are to be read.
     roles : Roles
@@ -179,7 +179,7 @@ def open_table(source: str, reading: Reading, roles: Roles) -> Iterator[Table]:
             connection.execute("set enable_progress_bar = false")
             codes = [name for name, kind in roles.expected.items() if kind == "text"]
             reading = replace(reading, text=codes)
-            recognised = recognise(source, reading, connection, folder)
+            recognised = recognise(sources, reading, connection, folder)
             yield _table(connection, recognised, roles, reading.encoding)
         finally:
             connection.close()

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
     quiet = options.quiet or options.json
     with (
         open_outputs(
-            [options.table], options.out, report=options.report, model=options.model
+            options.table, options.out, report=options.report, model=options.model
         ) as outputs,
         open_table(options.table, reading_of(options), roles_of(options)) as table,
         Progress(quiet) as progress,

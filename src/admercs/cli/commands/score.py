@@ -26,7 +26,9 @@ def run(options: argparse.Namespace) -> None:
     started = time.monotonic()
     model = load_model(options.model)
     with (
-        open_outputs([options.model, options.table], options.out, report=options.report) as outputs,
+        open_outputs(
+            [options.model, *options.table], options.out, report=options.report
+        ) as outputs,
         open_table(options.table, reading_of(options), roles_of(options, model)) as table,
         Progress(options.quiet or options.json) as progress,
     ):
