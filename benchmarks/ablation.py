@@ -85,11 +85,14 @@ VARIANTS: dict[str, Scores] = {
     "default": detector(),
     "splits on the variance": detector(criterion="variance"),
     "leaves of 1% instead of 2%": detector(min_samples_leaf=0.01),
-    "split price c = 1 instead of 0.5": patched("admercs.trees.growth.INFORMATION_PRICE", 1.0),
+    "split price c = 1 instead of 0.55": patched("admercs.trees.growth.INFORMATION_PRICE", 1.0),
     "the paper's likelihood (ρ = 0.9, γ_δ = 0.9)": detector(likelihood="paper"),
     "odds a = 1 instead of 0.1": patched("admercs.detector.model.PRIOR_ODDS", 1.0),
     "odds a = 0.05": patched("admercs.detector.model.PRIOR_ODDS", 0.05),
     "Gaussian kernel": patched("admercs.detector.model.Settings.kernel", "gaussian"),
+    "a lone value is never less likely than seen once": patched(
+        "admercs.density.tails._ENOUGH", np.inf
+    ),
     "no benefit of the doubt at borders": patched("admercs.trees.growth.ZONE_LEAVES", 0),
     "any context may be suspected": patched("admercs.evidence.feedback.LEAST_GUILT", 0.0),
     "centred feedback": detector(feedback="centred"),

@@ -10,6 +10,7 @@ from admercs.density.bandwidth import select_bandwidths
 from admercs.density.distributions import assemble, of_many_values, to_likelihoods
 from admercs.density.spread import measure
 from admercs.density.tables import tabulate
+from admercs.density.tails import no_tail
 
 from .tools import SHAPES, count_one, fit_columns, fit_one, heavy_log_density, make_forest
 
@@ -21,7 +22,7 @@ def fit_heavy(x, rho=0.9, limits=None):
     bandwidth = select_bandwidths(counts, grids, spread, grids.central[0])
     limits = limits or (float(x.min()), float(x.max()))
     tables = tabulate(counts, grids, spread.n, bandwidth, "heavy", limits)
-    target = of_many_values(plan, np.array([[0, len(x)]]), bandwidth, tables)
+    target = of_many_values(plan, np.array([[0, len(x)]]), bandwidth, tables, no_tail())
     return assemble([to_likelihoods(target, rho)], [target.nodes], 1)
 
 

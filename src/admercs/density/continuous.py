@@ -18,6 +18,7 @@ from admercs.density.kernels import Kernel
 from admercs.density.plans import TargetPlan, restrict
 from admercs.density.spread import Spread, measure, regrid
 from admercs.density.tables import tabulate
+from admercs.density.tails import measure_tail
 
 _OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that far
 
@@ -88,7 +89,8 @@ def finish_continuous(
     bandwidth = select_bandwidths(counted, grids, spread, float(start.grids.central[0]))
     mirrors = place_mirrors(grids, start.limits) if kernel == "heavy" else None
     tables = tabulate(counted, grids, spread.n, bandwidth, kernel, mirrors)
-    return of_many_values(start.plan, start.counts, bandwidth, tables)
+    tail = measure_tail(counted, grids)
+    return of_many_values(start.plan, start.counts, bandwidth, tables, tail)
 
 
 def place_mirrors(grids: Grids, limits: tuple[float, float]) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from admercs.density.frequencies import (
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, NOMINAL, Likelihoods
 from admercs.density.plans import TargetPlan
 from admercs.density.tables import Tables
+from admercs.density.tails import no_tail
 from admercs.density.thresholds import quantile_levels
 from admercs.table.columns import Column
 
@@ -42,6 +43,7 @@ class TargetDistributions(NamedTuple):
     distinct: tuple[float, ...]
     bandwidth: Floats
     tables: Tables | None  # continuous targets
+    tail: Floats  # of the whole column, see `tails`
 
 
 def column_kind(column: Column) -> int:
@@ -60,17 +62,17 @@ def of_few_values(plan: TargetPlan, column: Column, counts: Ints) -> TargetDistr
     """Describe a nominal or discrete target by its counted codes (slots x codes, 0 is missing)."""
     return TargetDistributions(
         column_kind(column), plan.nodes, counts.sum(axis=1), counts[:, 0], counts[:, 1:],
-        column.n_grouped, column.distinct, np.zeros(plan.n_slots), None,
+        column.n_grouped, column.distinct, np.zeros(plan.n_slots), None, no_tail(),
     )  # fmt: skip
 
 
 def of_many_values(
-    plan: TargetPlan, counts: Ints, bandwidth: Floats, tables: Tables
+    plan: TargetPlan, counts: Ints, bandwidth: Floats, tables: Tables, tail: Floats
 ) -> TargetDistributions:
     """Describe a continuous target by its density tables."""
     return TargetDistributions(
         CONTINUOUS, plan.nodes, counts.sum(axis=1), counts[:, 0],
-        np.empty((plan.n_slots, 0), dtype=np.int64), 0, (), bandwidth, tables,
+        np.empty((plan.n_slots, 0), dtype=np.int64), 0, (), bandwidth, tables, tail,
     )  # fmt: skip
 
 
@@ -109,6 +111,7 @@ def to_likelihoods(
         count=target.counts.ravel(),
         distinct_ptr=np.array([0, len(target.distinct)], dtype=np.int64),
         distinct=np.array(target.distinct, dtype=np.float64),
+        tail=target.tail,
         **entries,
     )
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.lookup import judge_column
+from admercs.density.tails import N_PARTS, fall_far
 from admercs.detector.model import Judgement, Model
 from admercs.evidence.noisy_or import log_complement, weigh_cells, weigh_views
 from admercs.table.prepared import Prepared
@@ -64,8 +65,27 @@ class Judge:
             if self._look_at_root:
                 root = np.full(block.shape[1], forest.root[m], np.int32)
                 judge_column(likelihoods, m, root, block[m], log_omega_root[m])
+                self._fall_far(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
                 self._give_benefit(m, block, log_omega[m], log_omega_root[m])
         return leaf, log_omega, log_omega_root
+
+    def _fall_far(
+        self,
+        m: int,
+        leaf: NDArray[np.int32],
+        x: NDArray[np.float64],
+        log_omega: NDArray[np.float64],
+        root: NDArray[np.float64],
+    ) -> None:
+        """Lower log ω, in the whole table, of values that lie far outside of all others."""
+        likelihoods = self.model.likelihoods
+        slot = likelihoods.slot[self.model.forest.root[m]]
+        n = int(likelihoods.n[slot] - likelihoods.n_missing[slot])
+        tail = likelihoods.tail[N_PARTS * m : N_PARTS * (m + 1)]
+        floor = float(likelihoods.log_present[slot] + likelihoods.log_floor[slot])
+        far = fall_far(tail, n, floor, x, root)
+        same = far[self._is_marginal[leaf[far]]]
+        log_omega[same] = root[same]
 
     def _give_benefit(
         self,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.likelihoods import Likelihoods
+from admercs.density.tails import N_PARTS
 from admercs.detector.model import Model
 from admercs.trees.forest import Forest
 
@@ -75,6 +76,7 @@ def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
     _require(len(likelihoods.count) == len(likelihoods.log_value), "likelihoods/count")
     _require(len(likelihoods.distinct_ptr) == forest.n_trees + 1, "likelihoods/distinct_ptr")
     _check_pointers(likelihoods.distinct_ptr, len(likelihoods.distinct), "distinct_ptr")
+    _require(len(likelihoods.tail) == N_PARTS * forest.n_trees, "likelihoods/tail")
 
 
 def _check_pointers(pointers: NDArray, end: int, name: str) -> None:
