@@ -22,15 +22,17 @@ def zoo(data: Path) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def animals(zoo: pd.DataFrame) -> ADMERCS:
-    # The paper's form of everything, since these tests look for the paper's findings.
-    return ADMERCS(
-        criterion="paper", likelihood="paper", feedback="paper", min_samples_leaf=0.03,
-        gamma_lambda=1.0, gamma_delta=0.7, n_iter=2,
-    ).fit(zoo)  # fmt: skip
+    return ADMERCS().fit(zoo)
 
 
 def test_zoo_names_the_odd_animals(animals, zoo) -> None:
     top = [row.label for row in animals.top(zoo, 5)]
+    assert {"scorpion", "platypus", "seasnake"} <= set(top)
+
+
+def test_zoo_reads_the_same_with_yes_and_no(zoo) -> None:
+    flags = zoo.astype({name: bool for name in zoo if zoo[name].nunique() == 2})
+    top = [row.label for row in ADMERCS().fit(flags).top(flags, 5)]
     assert {"scorpion", "platypus", "seasnake"} <= set(top)
 
 
@@ -42,28 +44,28 @@ def test_zoo_says_what_is_odd_about_the_scorpion(animals, zoo) -> None:
     check_all(animals.explain(zoo, top=None), zoo.reset_index(drop=True), zoo)
 
 
-def test_zoo_finds_the_hairy_animals_that_fly(animals, zoo) -> None:
-    hairy_fliers = {"honeybee", "housefly", "wasp", "moth", "vampire", "fruitbat"}
-    found = [
-        {zoo.index[row] for row in context.members}
-        for group in animals.contexts_[:10]
-        for context in (group, *group.also)
-        if {"hair", "airborne"} <= {condition.attribute for condition in context.conditions}
-    ]
-    assert any(len(members & hairy_fliers) >= len(members) / 2 for members in found)
+def test_zoo_finds_the_hairy_animals_that_fly(zoo) -> None:
+    # Whether six animals of a hundred are a context is a matter of settings: these are the paper's.
+    context = ADMERCS.paper("HiCS").fit(zoo).contexts_[0]
+    assert context.text.startswith(
+        "Rows with airborne = 1 and hair = 1 (n = 6) are nearly all anomalous"
+    )
+    members = {zoo.index[row] for row in context.members}
+    assert members == {"honeybee", "housefly", "wasp", "moth", "vampire", "fruitbat"}
 
 
 def test_hypothyroid_says_that_nobody_is_455_years_old(data) -> None:
     patients = pd.read_csv(data / "hypothyroid.csv")
     model = ADMERCS().fit(patients)
     old = patients[patients["age"] == 455]
-    row = model.explain(old, noun="patients")[0]
+    assert model.predict(old).tolist() == [-1]
+    row = model.top(patients, 1, noun="patients")[0]
+    assert row.label == old.index[0]
     first = row.reasons[0]
     assert first.target == "age"
     assert first.conditions == ()
     assert first.text.startswith("All patients typically have age ")
     assert first.text.endswith(", but this patient has 455.")
-    assert row.percentile > 98
 
 
 def test_titanic_reasons_are_true(data) -> None:

@@ -28,8 +28,8 @@ from admercs.trees.rows import grow_tree
 from admercs.trees.targets import fixed_point, map_classes
 
 # The information criterion's price of a split, as a share of ½(K−1)·ln N + ln(candidates): half of
-# the classical price keeps noise attributes unsplit and still finds weak patterns.
-INFORMATION_PRICE = 0.5
+# the classical price, and a little more, keeps noise attributes unsplit and still finds weak patterns.
+INFORMATION_PRICE = 0.55
 # A context of fewer rows knows nothing about what is normal.
 MIN_ROWS = 5
 # Without a stated minimum, variance splits must remove this share of the root's variance.
