@@ -65,7 +65,7 @@ spark: $(VENV)/.installed-test $(VENV)/.installed-spark
 	$(if $(shell command -v java),,@echo "Java is not installed: the tests of Spark will be skipped")
 	ADMERCS_SPARK=1 $(BIN)/python -m pytest tests/spark
 
-# Tables larger than a worker's memory on Dask: about an hour for all sizes.
+# Tables larger than a worker's memory on Dask: about ten minutes for all sizes.
 scale: $(VENV)/.installed-dask
 	$(BIN)/python benchmarks/scale.py
 

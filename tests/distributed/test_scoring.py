@@ -85,6 +85,19 @@ def test_scores_beside_the_data_on_disk(
     np.testing.assert_array_equal(back["score"].to_numpy(), model.score_samples(table))
 
 
+@pytest.mark.parametrize("method", ["score_samples", "score_cells"])
+def test_a_partition_that_cannot_be_scored_is_named(
+    client: Any, model: ADMERCS, table: pd.DataFrame, method: str
+) -> None:
+    def read(number: int) -> pd.DataFrame:
+        part = table[number * 300 : number * 300 + 300]
+        return part.assign(few=part["few"].astype(str) + " or so") if number == 2 else part
+
+    lazy = dd.from_map(read, range(5), meta=table.iloc[:0])
+    with pytest.raises((ValueError, TypeError), match=r"Partition 2: .*'few'"):
+        getattr(model, method)(lazy).compute()
+
+
 def test_other_collections_of_dask_are_refused(model: ADMERCS) -> None:
     with pytest.raises(TypeError, match="Dask DataFrame is needed"):
         model.score_samples(dask.array.zeros((4, 3)))

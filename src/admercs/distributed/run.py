@@ -6,8 +6,9 @@ import shutil
 import uuid
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -264,6 +265,20 @@ def _lost(error: BaseException) -> ClusterError:
     )
 
 
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Say in errors which partition it was.
+
+    What the table's own checks say is meant for the user; only the place is missing.
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if f"artition {number}" in str(error):
+            raise
+        raise type(error)(f"Partition {number}: {error}") from error
+
+
 def _blame(future: Future, futures: Sequence[Future]) -> NoReturn:
     """Raise the error of a task in words that say what to do."""
     error = future.exception() if future.status == "error" else None
@@ -281,8 +296,6 @@ def _blame(future: Future, futures: Sequence[Future]) -> NoReturn:
         raise error
     number = [other.key for other in futures].index(future.key)
     if isinstance(error, ValueError | TypeError):
-        # What the table's own checks say is meant for the user; only the place is missing.
-        if f"artition {number}" in str(error):
+        with naming(number):
             raise error
-        raise type(error)(f"Partition {number}: {error}") from error
     raise PartitionError(f"Partition {number} failed: {type(error).__name__}: {error}") from error

@@ -15,7 +15,7 @@ from admercs.detector.judge import judge_cells, judge_evidence
 from admercs.detector.model import Model
 from admercs.distributed.local import some_client
 from admercs.distributed.pieces import open_part
-from admercs.distributed.run import Run
+from admercs.distributed.run import Run, naming
 
 Floats = NDArray[np.float64]
 
@@ -40,10 +40,15 @@ def lazy_scores(
 
 
 def score_part(
-    part: pd.DataFrame, model: Model, finish: Callable[[Floats], NDArray[Any]], name: str
+    part: pd.DataFrame,
+    model: Model,
+    finish: Callable[[Floats], NDArray[Any]],
+    name: str,
+    partition_info: dict[str, Any],
 ) -> pd.Series:
-    """Score a partition."""
-    evidence = judge_evidence(model, open_part(part, model.schema))
+    """Score a partition; Dask tells which one it is."""
+    with naming(partition_info["number"]):
+        evidence = judge_evidence(model, open_part(part, model.schema))
     return pd.Series(finish(evidence), index=part.index, name=name)
 
 
@@ -55,9 +60,10 @@ def lazy_cells(model: Model, table: DataFrame) -> DataFrame:
     return table.map_partitions(cells_of_part, shared, meta=meta)
 
 
-def cells_of_part(part: pd.DataFrame, model: Model) -> pd.DataFrame:
-    """Return the evidence per cell of a partition."""
-    cells = judge_cells(model, open_part(part, model.schema))
+def cells_of_part(part: pd.DataFrame, model: Model, partition_info: dict[str, Any]) -> pd.DataFrame:
+    """Return the evidence per cell of a partition; Dask tells which one it is."""
+    with naming(partition_info["number"]):
+        cells = judge_cells(model, open_part(part, model.schema))
     return pd.DataFrame(cells, columns=model.schema.names, index=part.index)
 
 
