@@ -15,7 +15,7 @@ from admercs.datasets import (
     synth_cs,
     synth_i,
 )
-from admercs.datasets.synthetic import repair
+from admercs.datasets.synthetic import EDITION, repair
 
 
 def histogram_auc(data, n_bins=10):
@@ -44,8 +44,8 @@ def test_there_are_thirty_different_patterns(all_c):
 
 def test_single_attributes_say_nothing_in_synth_c(all_c):
     aucs = [histogram_auc(data) for data in all_c]
-    assert np.mean(aucs) == pytest.approx(0.5, abs=0.03)
-    assert max(aucs) < 0.7
+    assert np.mean(aucs) == pytest.approx(0.5, abs=0.05)
+    assert max(aucs) < 0.8
 
 
 def test_outliers_keep_away_from_the_pattern(all_c):
@@ -57,10 +57,20 @@ def test_outliers_keep_away_from_the_pattern(all_c):
 def test_two_attributes_together_show_the_outliers(all_c):
     aucs = []
     for data in all_c:
-        distance, _ = cKDTree(data.X).query(data.X, k=5)
+        distance, _ = cKDTree(data.X).query(data.X, k=20)
         aucs.append(roc_auc_score(data.y, distance[:, -1]))
-    assert np.mean(aucs) > 0.95
-    assert min(aucs) > 0.8
+    assert np.mean(aucs) > 0.93
+    assert min(aucs) > 0.6
+
+
+def test_who_knows_the_pattern_finds_every_outlier(all_c):
+    """Points of a pattern lie closer to other points of it than any outlier does."""
+    for data in all_c:
+        # The set was scaled to the range of its normal points, which tells the scale to one part in hundred.
+        known = draw_pattern(data.name, 50_000, 1)
+        low, high = np.quantile(known, [0.0005, 0.9995], axis=0)
+        distance, _ = cKDTree((known - low) / (high - low)).query(data.X)
+        assert roc_auc_score(data.y, distance) > 0.999, data.name
 
 
 def test_synth_cs_has_five_disjoint_subspaces_with_ten_outliers_each():
@@ -86,6 +96,7 @@ def test_single_attributes_say_nothing_in_synth_cs():
 
 
 def test_synth_i_hides_a_minority_in_bad_clusters():
+    shares = []
     for data in synth_i():
         assert data.X.shape == (1000, 4)
         assert data.y.sum() == 50
@@ -94,10 +105,12 @@ def test_synth_i_hides_a_minority_in_bad_clusters():
         # In the clusters' attributes the hidden rows' neighbours are anomalies ...
         tree = cKDTree(data.X[:, 2:])
         _, near = tree.query(data.X[hidden, 2:], k=9)
-        assert data.y[near[:, 1:]].mean() > 0.85
+        shares.append(data.y[near[:, 1:]].mean())
         # ... and in the pattern's attributes they are ordinary points.
         gap, _ = cKDTree(data.X[data.kind == "normal", :2]).query(data.X[hidden, :2])
         assert np.median(gap) < 0.03
+    assert np.mean(shares) > 0.9
+    assert min(shares) > 0.6
 
 
 @pytest.mark.parametrize("make", [make_synth_c, lambda i: make_synth_cs(10 * i + 10), make_synth_i])
@@ -108,13 +121,23 @@ def test_same_arguments_same_set(make):
     assert first.X.shape != other.X.shape or (first.X != other.X).any()
 
 
+def test_another_edition_when_the_same_arguments_give_another_set():
+    assert EDITION == 2
+    np.testing.assert_allclose(make_synth_c(20).X[0], [0.725411, 0.856329], atol=1e-6)
+    np.testing.assert_allclose(
+        make_synth_cs(10).X[0, :3], [0.047221, 0.531704, 0.484521], atol=1e-6
+    )
+    expected = [0.586628, 0.94543, 1.077041, 1.745261]
+    np.testing.assert_allclose(make_synth_i(20).X[0], expected, atol=1e-6)
+
+
 def test_seed_changes_the_set():
     assert (make_synth_c(0, 0).X != make_synth_c(0, 1).X).any()
 
 
 def test_repair_keeps_every_value_once_where_it_can():
     rng = np.random.default_rng(0)
-    normal, spare = draw_pattern("circle", 500, rng), draw_pattern("circle", 40, rng)
+    normal, spare = draw_pattern("cross", 500, rng), draw_pattern("cross", 40, rng)
     out = repair(normal, spare, 0.05, rng)
     np.testing.assert_array_equal(np.sort(out[:, 0]), np.sort(spare[:, 0]))
     np.testing.assert_array_equal(np.sort(out[:, 1]), np.sort(spare[:, 1]))

@@ -95,6 +95,17 @@ def test_store_keeps_one_result_per_key(store):
         assert again.keys() == {("kNN", "{}", "Campos", "Glass", 1)}
 
 
+def test_results_of_another_edition_are_dropped(store):
+    old = [Result("kNN", "{}", name, "wave", 1, 0.9, 0.5, 0.1) for name in ("HiCS", "Synth-C")]
+    store.add(old)
+    store.renew("HiCS", 1)
+    store.renew("Synth-C", 2)
+    assert store.all() == old[:1]
+    store.add(old)
+    store.renew("Synth-C", 2)
+    assert store.all() == old
+
+
 def test_every_result_is_written_before_the_next_is_computed(store, monkeypatch):
     def fails_at_the_second(X, points):
         yield Scored(points[0], X[:, 0], 0.1)

@@ -2,12 +2,15 @@
 
 Each pattern is drawn by a small function of a random generator and a number of points. What
 counts is that neither attribute alone says anything about the other's normality: it takes both.
+
+A pattern is a band around a way through the square. Points keep within the band, so that what lies
+outside is off the pattern for certain. Along the way the band is narrower here and wider there, some
+stretches hold more points than others, and points gather in knots, as popular values of a table do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -15,8 +18,12 @@ __all__ = ["PATTERNS", "draw_pattern"]
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
-#: Standard deviation of the noise around thin patterns, relative to the unit square.
-_NOISE = 0.04
+#: Half the width of the band, relative to the unit square, from the beginning of the way to its end.
+_WIDTHS = (0.09, 0.05, 0.07)
+#: Knots along a way and along the side of a block, the share of the points that gather in them, and
+#: the size of a knot relative to the piece of the way that it stands for.
+_KNOTS, _BLOCK_KNOTS = 16, 4
+_KNOT_SHARE, _KNOT_SIZE = 0.6, 0.2
 
 
 def draw_pattern(name: str, n: int, random_state: int | np.random.Generator = 0) -> np.ndarray:
@@ -47,96 +54,127 @@ def draw_pattern(name: str, n: int, random_state: int | np.random.Generator = 0)
     return PATTERNS[name](np.random.default_rng(random_state), n)
 
 
-def _function(f: Callable[[np.ndarray], np.ndarray], noise: float = _NOISE) -> Draw:
+def _gather(rng: np.random.Generator, t: np.ndarray, knots: int) -> tuple[np.ndarray, np.ndarray]:
+    """Move some positions in [0, 1] towards the nearest knot; return all, and how much closer they lie."""
+    closer = np.where(rng.random((len(t), 1)) < _KNOT_SHARE, _KNOT_SIZE, 1.0)
+    knot = (np.floor(t * knots) + 0.5) / knots
+    return knot + (t - knot) * closer, closer
+
+
+def _walk(
+    rng: np.random.Generator, n: int, shares: Sequence[float], widths: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw positions on a way of length 1, and the half width of the band at each.
+
+    Equal stretches of the way hold the given shares of the points.
+    """
+    share = np.array(shares, float)
+    which = rng.choice(len(share), n, p=share / share.sum())
+    t, closer = _gather(rng, ((which + rng.random(n)) / len(share))[:, None], _KNOTS)
+    bound = np.interp(t, np.linspace(0, 1, len(widths)), widths) * closer
+    return t[:, 0], bound[:, 0]
+
+
+def _scatter(rng: np.random.Generator, bound: np.ndarray) -> np.ndarray:
+    """Draw deviations within bounds."""
+    return np.asarray(bound * rng.triangular(-1, 0, 1, bound.size))
+
+
+def _function(
+    f: Callable[[np.ndarray], np.ndarray],
+    shares: Sequence[float],
+    widths: Sequence[float] = _WIDTHS,
+) -> Draw:
     """One value of y for every x."""
 
     def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        x = rng.random(n)
-        return np.column_stack([x, f(x) + rng.normal(0, noise, n)])
+        x, bound = _walk(rng, n, shares, widths)
+        return np.column_stack([x, f(x) + _scatter(rng, bound)])
 
     return draw
 
 
-def _curve(f: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Draw:
-    """Follow a curve given by a parameter in [0, 1], with noise on both attributes."""
+def _curve(
+    f: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    shares: Sequence[float],
+    widths: Sequence[float] = _WIDTHS,
+) -> Draw:
+    """Follow a curve given by a parameter in [0, 1], with scatter on both attributes."""
 
     def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        return np.column_stack(f(rng.random(n))) + rng.normal(0, _NOISE, (n, 2))
+        t, bound = _walk(rng, n, shares, widths)
+        x, y = f(t)
+        return np.column_stack([x + _scatter(rng, bound), y + _scatter(rng, bound)])
 
     return draw
 
 
-def _segments(corners: Sequence[Sequence[tuple[float, float]]]) -> Draw:
-    """Straight lines, each as often as it is long."""
-    ends = np.array([(a, b) for line in corners for a, b in pairwise(line)], float)
-    lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+def _lines(
+    corners: Sequence[tuple[float, float]],
+    shares: Sequence[float],
+    widths: Sequence[float] = _WIDTHS,
+) -> Draw:
+    """Straight lines from corner to corner, each with its share of the points."""
+    corner = np.array(corners, float)
+
+    def follow(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        places = np.linspace(0, 1, len(corner))
+        return np.interp(t, places, corner[:, 0]), np.interp(t, places, corner[:, 1])
+
+    return _curve(follow, shares, widths)
+
+
+def _together(*parts: tuple[float, Draw]) -> Draw:
+    """Several patterns in one, each with its share of the points."""
+    share = np.array([part[0] for part in parts])
 
     def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        which = rng.choice(len(ends), n, p=lengths / lengths.sum())
-        t = rng.random((n, 1))
-        points = ends[which, 0] * (1 - t) + ends[which, 1] * t
-        return np.asarray(points + rng.normal(0, _NOISE, (n, 2)))
+        counts = rng.multinomial(n, share / share.sum())
+        points = [part(rng, k) for (_, part), k in zip(parts, counts, strict=True)]
+        return rng.permutation(np.vstack(points))
 
     return draw
 
 
-def _blobs(centres: Sequence[tuple[float, float]], spread: float | Sequence[float]) -> Draw:
-    """Round clusters."""
-    centre = np.array(centres)
-    width = np.broadcast_to(np.array(spread, float), (len(centres),))
+def _disc(centre: tuple[float, float], radius: float) -> Draw:
+    """Round cluster, densest in the middle and with an edge."""
 
     def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        which = rng.integers(0, len(centre), n)
-        return np.asarray(centre[which] + rng.normal(size=(n, 2)) * width[which, None])
+        angle, r = rng.uniform(0, 2 * np.pi, n), radius * rng.random(n)
+        return np.asarray(centre + np.column_stack([r * np.cos(angle), r * np.sin(angle)]))
 
     return draw
 
 
-def _cells(filled: Sequence[Sequence[int]]) -> Draw:
-    """Fill cells of a regular grid evenly; rows of the picture from top to bottom."""
-    grid = np.array(filled, bool)[::-1]
-    rows, columns = np.nonzero(grid)
+def _block(low: tuple[float, float], high: tuple[float, float]) -> Draw:
+    """Rectangle with sides along the axes."""
 
     def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        which = rng.integers(0, rows.size, n)
-        corner = np.column_stack([columns[which], rows[which]])
-        # A gap between neighbours' corners leaves the pattern visible.
-        inside = rng.uniform(0.04, 0.96, (n, 2))
-        return np.asarray((corner + inside) / np.array(grid.shape[::-1]))
+        where, _ = _gather(rng, rng.random((n, 2)), _BLOCK_KNOTS)
+        return np.asarray(low + where * (np.array(high) - low))
 
     return draw
 
 
-def _ring(radii: Sequence[float]) -> Draw:
-    """Concentric circles, each as often as it is long."""
-    radius = np.array(radii)
+def _arc(
+    radius: float,
+    shares: Sequence[float],
+    widths: Sequence[float] = _WIDTHS,
+    *,
+    centre: tuple[float, float] = (0.5, 0.5),
+    turns: tuple[float, float] = (0, 1),
+) -> Draw:
+    """Part of a circle, or all of it."""
 
-    def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        r = rng.choice(radius, n, p=radius / radius.sum()) + rng.normal(0, _NOISE, n)
-        angle = rng.uniform(0, 2 * np.pi, n)
-        return np.column_stack([0.5 + r * np.cos(angle), 0.5 + r * np.sin(angle)])
+    def follow(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        angle = 2 * np.pi * (turns[0] + t * (turns[1] - turns[0]))
+        return centre[0] + radius * np.cos(angle), centre[1] + radius * np.sin(angle)
 
-    return draw
-
-
-def _fan(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Draw a rising line whose noise grows along the way."""
-    x = rng.random(n)
-    return np.column_stack([x, x + rng.normal(size=n) * (0.01 + 0.1 * x)])
-
-
-def _moons(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Draw two interlocking half circles."""
-    t = rng.uniform(0, np.pi, n)
-    upper = rng.random(n) < 0.5
-    x = np.where(upper, np.cos(t), 1 - np.cos(t))
-    y = np.where(upper, np.sin(t), 0.5 - np.sin(t))
-    points = np.column_stack([(x + 1) / 3, (y + 0.5) / 1.5])
-    return np.asarray(points + rng.normal(0, _NOISE, (n, 2)))
+    return _curve(follow, shares, widths)
 
 
 def _tilted_ellipse(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    a, b = 0.5 * np.cos(2 * np.pi * t), 0.2 * np.sin(2 * np.pi * t)
+    a, b = 0.6 * np.cos(2 * np.pi * t), 0.25 * np.sin(2 * np.pi * t)
     return 0.5 + (a - b) * np.sqrt(0.5), 0.5 + (a + b) * np.sqrt(0.5)
 
 
@@ -149,39 +187,66 @@ def _spiral(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 #: The thirty patterns by name.
 PATTERNS: dict[str, Draw] = {
     # y is a function of x
-    "rising line": _function(lambda x: x),
-    "falling line": _function(lambda x: 1 - x),
-    "parabola": _function(lambda x: (2 * x - 1) ** 2),
-    "cubic": _function(lambda x: 0.5 + 4 * (x - 0.5) ** 3),
-    "wave": _function(lambda x: 0.5 + 0.5 * np.sin(2 * np.pi * x)),
-    "fast wave": _function(lambda x: 0.5 + 0.5 * np.sin(5 * np.pi * x)),
-    "valley": _function(lambda x: np.abs(2 * x - 1)),
-    "growth": _function(lambda x: np.expm1(3 * x) / np.expm1(3)),
-    "threshold": _function(lambda x: 1 / (1 + np.exp(-18 * (x - 0.5)))),
-    "stairs": _function(lambda x: np.floor(4 * x).clip(0, 3) / 3),
-    "sawtooth": _function(lambda x: (3 * x) % 1),
-    "fan": _fan,
-    # several values of y for one x
-    "cross": _segments([[(0, 0), (1, 1)], [(0, 1), (1, 0)]]),
-    "parallel lines": _segments([[(0, 0), (0.75, 1)], [(0.25, 0), (1, 1)]]),
-    "sideways parabola": _curve(lambda t: ((2 * t - 1) ** 2, t)),
-    "fork": _segments([[(0, 0.5), (0.4, 0.5)], [(1, 0), (0.4, 0.5), (1, 1)]]),
-    "arrow": _segments([[(0, 0), (1, 1)], [(0.4, 1), (1, 1), (1, 0.4)]]),
-    "zigzag": _segments([[(0, 0), (1, 0.33), (0, 0.67), (1, 1)]]),
-    "figure eight": _curve(
-        lambda t: (0.5 + 0.5 * np.sin(2 * np.pi * t), 0.5 + 0.5 * np.sin(4 * np.pi * t))
+    "rising line": _function(lambda x: x, (3, 1, 2, 3), (0.05, 0.12, 0.05)),
+    "falling line": _function(lambda x: 1 - x, (1, 2, 3), (0.15, 0.05)),
+    "parabola": _function(lambda x: (2 * x - 1) ** 2, (1, 2, 2, 1), (0.1, 0.05, 0.1)),
+    "cubic": _function(lambda x: 0.5 + 4 * (x - 0.5) ** 3, (2, 1, 1, 2), (0.08, 0.05, 0.08)),
+    "wave": _function(lambda x: 0.5 + 0.5 * np.sin(2 * np.pi * x), (3, 2, 1, 2), (0.05, 0.12)),
+    "fast wave": _function(
+        lambda x: 0.5 + 0.5 * np.sin(5 * np.pi * x), (2, 2, 2, 1, 2), (0.05, 0.1)
     ),
-    "moons": _moons,
+    "valley": _function(lambda x: np.abs(2 * x - 1), (2, 1, 1, 2), (0.05, 0.12)),
+    "growth": _function(lambda x: np.expm1(3 * x) / np.expm1(3), (2, 2, 2, 3), (0.05, 0.15)),
+    "threshold": _function(
+        lambda x: 1 / (1 + np.exp(-18 * (x - 0.5))), (3, 3, 1, 2, 2), (0.05, 0.1)
+    ),
+    "stairs": _function(lambda x: np.floor(4 * x).clip(0, 3) / 3, (2, 1, 2, 2), (0.06, 0.12, 0.06)),
+    "sawtooth": _function(lambda x: (4 * x) % 1, (2, 1, 2, 1), (0.05, 0.12)),
+    "fan": _function(lambda x: x, (3, 2, 2), (0.02, 0.3)),
+    # several values of y for one x
+    "cross": _together(
+        (5, _lines([(0, 0), (1, 1)], (3, 1, 3))), (1, _lines([(0, 1), (1, 0)], (1,)))
+    ),
+    "parallel lines": _together(
+        (2, _lines([(0, 0), (0.75, 1)], (2, 1, 2))), (1, _lines([(0.25, 0), (1, 1)], (1, 2)))
+    ),
+    "sideways parabola": _curve(lambda t: ((2 * t - 1) ** 2, t), (1, 2, 2, 1)),
+    "fork": _together(
+        (3, _lines([(0, 0.5), (0.4, 0.5)], (1,))),
+        (5, _lines([(0.4, 0.5), (1, 0)], (1, 2))),
+        (3, _lines([(0.4, 0.5), (1, 1)], (2, 1))),
+    ),
+    "arrow": _together(
+        (4, _lines([(0, 0), (1, 1)], (2, 2, 1))),
+        (2, _lines([(0.4, 1), (1, 1), (1, 0.4)], (1, 2))),
+    ),
+    "zigzag": _lines([(0, 0), (1, 0.2), (0, 0.4), (1, 0.6), (0, 0.8), (1, 1)], (2, 1, 2, 1, 2)),
+    "figure eight": _curve(
+        lambda t: (0.5 + 0.5 * np.sin(2 * np.pi * t), 0.5 + 0.5 * np.sin(4 * np.pi * t)),
+        (3, 3, 1, 1, 1, 1, 2, 2),
+    ),
+    "moons": _together(
+        (3, _arc(0.33, (2, 1, 2), centre=(0.33, 0.5), turns=(0, 0.5))),
+        (1, _arc(0.33, (1, 1), centre=(0.66, 0.4), turns=(0.5, 1))),
+    ),
     # closed shapes
-    "circle": _ring([0.45]),
-    "two rings": _ring([0.2, 0.5]),
-    "ellipse": _curve(_tilted_ellipse),
-    "diamond": _segments([[(0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5), (0.5, 0)]]),
-    "triangle": _segments([[(0, 0), (1, 0.2), (0.4, 1), (0, 0)]]),
-    "spiral": _curve(_spiral),
+    "circle": _arc(0.45, (5, 5, 2, 1, 1, 1, 1, 2)),
+    "two rings": _together((1, _arc(0.2, (1, 2))), (2, _arc(0.5, (2, 2, 1, 1)))),
+    "ellipse": _curve(_tilted_ellipse, (3, 3, 2, 1)),
+    "diamond": _lines([(0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5), (0.5, 0)], (3, 1, 2, 1)),
+    "triangle": _lines([(0, 0), (1, 0.2), (0.4, 1), (0, 0)], (4, 1, 2)),
+    "spiral": _curve(_spiral, (2, 1, 2, 1, 1, 3)),
     # clusters
-    "two clusters": _blobs([(0.25, 0.25), (0.75, 0.75)], 0.07),
-    "five clusters": _blobs([(0.1, 0.3), (0.3, 0.9), (0.5, 0.5), (0.7, 0.1), (0.9, 0.7)], 0.04),
-    "uneven clusters": _blobs([(0.2, 0.75), (0.55, 0.3), (0.9, 0.55)], [0.09, 0.05, 0.02]),
-    "blocks": _cells([[0, 0, 1, 1], [0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]),
+    "two clusters": _together((2, _disc((0.25, 0.25), 0.25)), (1, _disc((0.75, 0.75), 0.25))),
+    "five clusters": _together(
+        (2, _disc((0.1, 0.3), 0.12)),
+        (1, _disc((0.3, 0.9), 0.12)),
+        (2, _disc((0.5, 0.5), 0.12)),
+        (1, _disc((0.7, 0.1), 0.12)),
+        (2, _disc((0.9, 0.7), 0.12)),
+    ),
+    "uneven clusters": _together(
+        (4, _disc((0.2, 0.75), 0.25)), (2, _disc((0.55, 0.3), 0.12)), (1, _disc((0.9, 0.55), 0.05))
+    ),
+    "blocks": _together((2, _block((0.0, 0.0), (0.48, 0.48))), (1, _block((0.52, 0.52), (1, 1)))),
 }

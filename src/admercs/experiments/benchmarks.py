@@ -23,10 +23,10 @@ from admercs.datasets import (
 from admercs.datasets.campos import N_VERSIONS
 from admercs.datasets.hics import HICS_VERSIONS
 from admercs.datasets.patterns import PATTERNS
-from admercs.datasets.synthetic import SYNTH_CS_DIMENSIONS
+from admercs.datasets.synthetic import EDITION, SYNTH_CS_DIMENSIONS
 from admercs.experiments.published import BENCHMARKS
 
-__all__ = ["BenchmarkSet", "list_sets", "load_set"]
+__all__ = ["BenchmarkSet", "edition", "list_sets", "load_set"]
 
 #: Larger sets are run in one version: ten of them would take as long as all other sets together.
 MOST_CELLS_REPEATED = 200_000
@@ -64,6 +64,11 @@ class BenchmarkSet:
     group: str
     cells: int
     in_sample: bool
+
+
+def edition(benchmark: str) -> int:
+    """Return which edition of its sets a benchmark consists of; only generated ones change."""
+    return EDITION if benchmark.startswith("Synth") else 1
 
 
 def list_sets(benchmark: str, *, quick: bool = False) -> list[BenchmarkSet]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from admercs.experiments.algorithms import Point
-from admercs.experiments.benchmarks import BenchmarkSet, available, list_sets
+from admercs.experiments.benchmarks import BenchmarkSet, available, edition, list_sets
 from admercs.experiments.published import ALGORITHMS, DEFAULTS, GRIDS, SELECTED
 from admercs.experiments.run import Say, plan, run_tasks
 from admercs.experiments.store import Result, Store, encode_point
@@ -107,6 +107,7 @@ def run_protocol(
     algorithms = ALGORITHMS + ((DEFAULTS,) if defaults else ())
     sets, absent = {}, []
     for benchmark in benchmarks:
+        store.renew(benchmark, edition(benchmark))
         sets[benchmark], missing = available(list_sets(benchmark, quick=quick), data)
         absent += missing
     if search and not quick:

@@ -24,6 +24,10 @@ CREATE TABLE IF NOT EXISTS results (
     ap REAL NOT NULL,
     seconds REAL NOT NULL,
     PRIMARY KEY (algorithm, parameters, benchmark, name, version)
+);
+CREATE TABLE IF NOT EXISTS editions (
+    benchmark TEXT PRIMARY KEY,
+    edition INTEGER NOT NULL
 )
 """
 
@@ -90,7 +94,7 @@ class Store:
         # Survives the end of the process at any time; a power cut may cost the last few results.
         self._connection.execute("PRAGMA synchronous = NORMAL")
         with self._connection:
-            self._connection.execute(_SCHEMA)
+            self._connection.executescript(_SCHEMA)
 
     def add(self, results: Iterable[Result]) -> None:
         """Write results at once; a result already there is replaced."""
@@ -103,6 +107,17 @@ class Store:
         """Remove all results of an algorithm."""
         with self._connection:
             self._connection.execute("DELETE FROM results WHERE algorithm = ?", (algorithm,))
+
+    def renew(self, benchmark: str, edition: int) -> None:
+        """Remove the results on a benchmark if they come from another edition of its sets."""
+        known = dict(self._connection.execute("SELECT benchmark, edition FROM editions"))
+        if known.get(benchmark, 1) == edition:
+            return
+        with self._connection:
+            self._connection.execute("DELETE FROM results WHERE benchmark = ?", (benchmark,))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO editions VALUES (?, ?)", (benchmark, edition)
+            )
 
     def all(self) -> list[Result]:
         """Return every result, in a fixed order."""
