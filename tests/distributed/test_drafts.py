@@ -10,7 +10,9 @@ from admercs.distributed.drafts import draft_part, found_in, merge_found, settle
 from admercs.distributed.edges import (
     bracket_columns,
     edges_if_right,
+    grain_of,
     merge_column_samples,
+    merge_grains,
     sample_columns,
 )
 from admercs.distributed.pieces import look_at
@@ -40,24 +42,24 @@ def values_of(shape: str, n: int, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize(
     "shape", ["skewed", "whole numbers", "many ties", "half zero", "sorted", "huge"]
 )
-@pytest.mark.parametrize("n_parts", [1, 5, 30])
+@pytest.mark.parametrize("sizes", [[60_000], [12_000] * 5, [2_000] * 30, [48_000, 6_000, 6_000]])
 def test_one_reading_gives_the_edges_and_codes_of_the_whole(
-    shape: str, n_parts: int, monkeypatch: pytest.MonkeyPatch
+    shape: str, sizes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As small against the table as the real ones are against a real table.
     monkeypatch.setattr("admercs.distributed.pieces.N_PIVOTS", 2048)
     monkeypatch.setattr("admercs.distributed.edges.MOST_DISTINCT", 700)
-    rng = np.random.default_rng(n_parts)
+    rng = np.random.default_rng(len(sizes))
     table = pd.DataFrame({"x": values_of(shape, 60_000, rng)})
-    size = len(table) // n_parts
-    parts = [table[p * size : (p + 1) * size] for p in range(n_parts)]
+    parts = [table[stop - size : stop] for size, stop in zip(sizes, np.cumsum(sizes), strict=True)]
     looks = [look_at(part, p, "auto", 1024) for p, part in enumerate(parts)]
     schema = learn_schema(merge_summaries([look.summary for look in looks]))
     sample = merge_column_samples([sample_columns(look, schema, [0]) for look in looks])
     working = table["x"].to_numpy() - schema.used[0].origin
     n_values = int(np.count_nonzero(~np.isnan(working)))
     ranks = [edge_ranks(n_values, N_BINS)]
-    brackets = bracket_columns(sample, [0], ranks, n_parts)
+    grain = merge_grains([grain_of(look, schema, [0]) for look in looks])
+    brackets = bracket_columns(sample, [0], ranks, grain)
     rough = make_binning(schema, [np.empty(0)], N_BINS)
     drafts = [draft_part(part, schema, rough, brackets, {}) for part in parts]
     kept = sum(len(draft.inside[0].rows) for draft in drafts)

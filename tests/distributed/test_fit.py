@@ -45,7 +45,7 @@ def test_the_model_is_the_one_of_the_whole_table(client: Any, parameters: dict[s
 
 
 def wrong_brackets(
-    samples: list[Any], columns: list[int], ranks: list[Any], n_parts: int
+    samples: list[Any], columns: list[int], ranks: list[Any], grain: Any
 ) -> dict[int, Bracket]:
     return {
         m: Bracket(np.unique(sample.values[:2]), np.array([1]))

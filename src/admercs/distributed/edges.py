@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from distributed import Future
@@ -151,7 +151,10 @@ def _quantile_edges(
     samples = [run.submit(sample_columns, look, shared, columns) for look in looks]
     sample = run.reduce(merge_column_samples, samples)
     del samples
-    brackets = run.submit(bracket_columns, sample, columns, ranks, run.n_parts)
+    grain = run.reduce(
+        merge_grains, [run.submit(grain_of, look, shared, columns) for look in looks]
+    )
+    brackets = run.submit(bracket_columns, sample, columns, ranks, grain)
     if max(run.result(run.submit(guessed_values, sample, brackets))) <= MOST_COLLECTED:
         binning = run.share(make_binning(schema, _in_row(known), n_bins))
         drafts = run.read("encoding", draft_part, shared, binning, brackets, limits)
@@ -220,19 +223,40 @@ def merge_column_samples(samples: list[list[Sample]]) -> list[Sample]:
     return [merge_samples(parts, MOST_SAMPLED) for parts in zip(*samples, strict=True)]
 
 
+class Grain(NamedTuple):
+    """How many rows a sampled value stands for, per column, over the partitions."""
+
+    squares: Floats  # summed up
+    most: Floats
+    least: Floats
+
+
+def grain_of(look: Look, schema: Schema, columns: list[int]) -> Grain:
+    """Return how many rows each sampled value of a partition stands for; none where all are known."""
+    spreads = [look.spread.get(schema.used[m].position) for m in columns]
+    rows = np.array([0.0 if spread is None else spread.weight.mean() for spread in spreads])
+    return Grain(rows**2, rows, rows)
+
+
+def merge_grains(parts: list[Grain]) -> Grain:
+    """Put partitions together."""
+    squares, most, least = zip(*parts, strict=True)
+    return Grain(np.sum(squares, axis=0), np.max(most, axis=0), np.min(least, axis=0))
+
+
 def bracket_columns(
-    samples: list[Sample], columns: list[int], ranks: list[Ints], n_parts: int
+    samples: list[Sample], columns: list[int], ranks: list[Ints], grain: Grain
 ) -> dict[int, Bracket]:
     """Guess where the edges of each column lie."""
-    brackets = {}
-    for m, sample, some in zip(columns, samples, ranks, strict=True):
-        # A partition's count up to a value from another one is off by 0.7 of what one of its own sampled values
-        # stands for (a value falls more likely into a wide gap), and such errors add up like random ones. Six
-        # times that hardly ever happens in thousands of guesses; if one is wrong, the count will tell.
-        step = float(sample.weight.sum()) / max(1, len(sample.weight))
-        slack = step * (1.5 + 4.2 * (n_parts - 1) ** 0.5)
-        brackets[m] = Bracket(*bracket(sample, some, slack, MOST_DISTINCT))
-    return brackets
+    # A partition's count up to a value from another one is off by 0.7 of what one of its own sampled values
+    # stands for (a value falls more likely into a wide gap), and such errors add up like random ones. Six
+    # times that hardly ever happens in thousands of guesses; if one is wrong, the count will tell.
+    others = np.sqrt(np.maximum(grain.squares - grain.least**2, 0.0))
+    slack = 1.5 * grain.most + 4.2 * others
+    return {
+        m: Bracket(*bracket(sample, some, float(room), MOST_DISTINCT))
+        for m, sample, some, room in zip(columns, samples, ranks, slack, strict=True)
+    }
 
 
 def guessed_values(samples: list[Sample], brackets: dict[int, Bracket]) -> list[float]:
