@@ -16,16 +16,34 @@ def test_the_region_of_a_normal_sample_is_its_middle():
     assert (high - 10) / 2 == pytest.approx(norm.ppf(0.95), abs=0.05)
 
 
-def test_the_region_holds_a_fraction_rho_and_ends_at_tau():
+@pytest.mark.parametrize("likelihood", ["paper", "area"])
+def test_the_region_holds_a_fraction_rho_and_ends_at_tau(likelihood):
     rng = np.random.default_rng(1)
     x = np.concatenate((rng.normal(0, 1, 3000), rng.normal(20, 1, 3000)))
-    fitted = fit_one(x, rho=0.8)
+    fitted = fit_one(x, rho=0.8, likelihood=likelihood)
     regions = typical_region(fitted, 0)
     assert len(regions) == 2
     inside = sum(np.mean((low <= x) & (x <= high)) for low, high in regions)
     assert inside == pytest.approx(0.8, abs=0.005)
     ends = np.array(regions).ravel()
-    np.testing.assert_allclose(density_curve(fitted, 0, ends), np.exp(fitted.log_tau[0]), rtol=1e-6)
+    np.testing.assert_allclose(density_curve(fitted, 0, ends), np.exp(fitted.log_tau[0]), rtol=0.03)
+
+
+@pytest.mark.parametrize("likelihood", ["paper", "area"])
+def test_a_value_that_many_rows_share_belongs_to_the_region_or_not_as_a_whole(likelihood):
+    # Of 23 rows, 21 have to be typical: the ten at 1502 are needed.
+    x = np.repeat([1502.0, 1517.0, 1999.0], [10, 12, 1])
+    regions = typical_region(fit_one(x, likelihood=likelihood), 0)
+    assert [any(low <= v <= high for low, high in regions) for v in (1502, 1517, 1999)] == [
+        True, True, False,
+    ]  # fmt: skip
+
+
+def test_a_region_of_one_value_holds_it():
+    x = np.concatenate((np.zeros(950), np.linspace(1400, 2500, 50)))
+    ((low, high),) = typical_region(fit_one(x, likelihood="area"), 0)
+    assert low <= 0 <= high
+    assert max(-low, high) < 20
 
 
 def test_a_single_row_makes_everything_typical():

@@ -18,6 +18,9 @@ from sklearn.exceptions import NotFittedError
 
 from admercs import ADMERCS
 from admercs.explanation import Explanations
+from admercs.explanation.typical import region_text
+from admercs.explanation.values import ColumnVoice
+from admercs.table.columns import Column
 from tests.explanation.conftest import mixed_table
 from tests.explanation.truth import check_additive, check_all, each
 
@@ -193,3 +196,27 @@ def test_percentiles_follow_the_evidence(model, table) -> None:
     assert percentiles == sorted(percentiles)
     assert percentiles[-1] == 100
     assert abs(percentiles[len(rows) // 2] - 50) < 2
+
+
+def test_rows_that_are_alike_are_not_more_anomalous_than_each_other() -> None:
+    pets = pd.DataFrame({"pet": ["dog"] * 60 + ["cat"] * 30 + ["emu"] * 10})
+    rows = ADMERCS().fit(pets).explain(pets)
+    assert [rows[k].percentile for k in (0, 60, 90)] == pytest.approx([0, 60, 90], abs=1)
+
+
+def test_a_value_shared_by_many_rows_is_said_as_it_is() -> None:
+    rng = np.random.default_rng(0)
+    loss = np.where(np.arange(2000) < 1900, 0, rng.integers(1400, 2500, 2000))
+    table = pd.DataFrame({"loss": loss, "other": rng.normal(size=2000)})
+    reason = ADMERCS().fit(table).explain(table.tail(1), top=1)[0].reasons[0]
+    assert reason.typical.text == "loss 0"
+    ((low, high),) = reason.typical.intervals
+    assert low <= 0 <= high
+
+
+@pytest.mark.parametrize(
+    ("own", "text"), [(49.0, "14 to 48"), (13.8, "14 to 49"), (30.0, "14 to 49")]
+)
+def test_a_region_looks_apart_from_a_value_next_to_it_without_needless_digits(own, text) -> None:
+    voice = ColumnVoice(Column("age", 0, "numeric", "number"), "age", "", 1.0)
+    assert region_text(voice, 13.86, 48.997, None if own == 30 else own) == text

@@ -46,7 +46,10 @@ def test_zoo_says_what_is_odd_about_the_scorpion(animals, zoo) -> None:
 
 def test_zoo_finds_the_hairy_animals_that_fly(zoo) -> None:
     # Whether six animals of a hundred are a context is a matter of settings: these are the paper's.
-    context = ADMERCS.paper("HiCS").fit(zoo).contexts_[0]
+    contexts = ADMERCS.paper("HiCS").fit(zoo).contexts_
+    scores = [context.score for context in contexts]
+    assert scores == sorted(scores, reverse=True)
+    context = contexts[0]
     assert context.text.startswith(
         "Rows with airborne = 1 and hair = 1 (n = 6) are nearly all anomalous"
     )

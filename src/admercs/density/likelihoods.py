@@ -49,4 +49,4 @@ class Likelihoods(NamedTuple):
     count: NDArray[np.int64]  # type: ignore[assignment]  # rows per value
     distinct_ptr: NDArray[np.int64]  # M + 1
     distinct: NDArray[np.float64]  # discrete columns: their values, ascending
-    tail: NDArray[np.float64]  # five per column, see `tails`
+    tail: NDArray[np.float64]  # six per column, see `tails`

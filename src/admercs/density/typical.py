@@ -11,6 +11,8 @@ from admercs.density.lookup import entries
 
 _PER_POINT = 4  # looks between two table points for where the density crosses τ
 _HALVINGS = 30
+# Many rows may share the value where κ = τ; densities are tables in steps, and may just miss it.
+_NEARLY = 0.01
 
 
 def density_curve(likelihoods: Likelihoods, slot: int, points: Floats) -> Floats:
@@ -63,14 +65,15 @@ def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, flo
     >>> [(round(low), round(high)) for low, high in typical_region(fit_sample(speeds), 0)]
     [(26, 34), (93, 107)]
     """
-    typical = likelihoods.log_typical[slot]
+    typical = float(likelihoods.log_typical[slot])
     if likelihoods.log_floor[slot] >= typical:
         return [(-np.inf, np.inf)]
+    typical -= _NEARLY
     x = _looks(likelihoods, slot)
     inside = entries(likelihoods, slot, x) >= typical
     # Both ends are at the floor, so crossings come in pairs.
     crossings = np.flatnonzero(inside[1:] != inside[:-1])
-    ends = _crossings(likelihoods, slot, x[crossings], x[crossings + 1]).tolist()
+    ends = _crossings(likelihoods, slot, typical, x[crossings], x[crossings + 1]).tolist()
     return list(zip(ends[::2], ends[1::2], strict=True))
 
 
@@ -89,12 +92,14 @@ def _looks(likelihoods: Likelihoods, slot: int) -> Floats:
     return np.concatenate(places) if places else np.empty(0)
 
 
-def _crossings(likelihoods: Likelihoods, slot: int, low: Floats, high: Floats) -> Floats:
+def _crossings(
+    likelihoods: Likelihoods, slot: int, typical: float, low: Floats, high: Floats
+) -> Floats:
     """Halve intervals with κ = τ somewhere inside; return their ends on the typical side."""
-    rising = entries(likelihoods, slot, high) >= 0
+    rising = entries(likelihoods, slot, high) >= typical
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        above = (entries(likelihoods, slot, middle) >= 0) == rising
+        above = (entries(likelihoods, slot, middle) >= typical) == rising
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return np.where(rising, high, low)
 

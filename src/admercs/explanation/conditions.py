@@ -151,12 +151,12 @@ def _interval_text(voice: ColumnVoice, allowed: Range, own: float, whole: bool) 
     above = below = ""
     if math.isfinite(low):
         above = voice.say(low, step)
-        if _is_number(voice) and not _read(above) - voice.column.origin < own:
+        if voice.is_number and not voice.read(above) < own:
             above = voice.floor(low, step)
     if math.isfinite(high):
         below = voice.say(high, step)
-        if math.isfinite(own) and _is_number(voice):
-            crossed = _read(below) - voice.column.origin < own
+        if math.isfinite(own) and voice.is_number:
+            crossed = voice.read(below) < own
             below = voice.ceil(high, step) if crossed else below
     return _bounds_text(voice, above, below, "above")
 
@@ -164,14 +164,6 @@ def _interval_text(voice: ColumnVoice, allowed: Range, own: float, whole: bool) 
 def threshold_step(voice: ColumnVoice, allowed: Range) -> float:
     """Return how finely the thresholds of a range are said."""
     return min(voice.step, (allowed.high - allowed.low) / 20)
-
-
-def _is_number(voice: ColumnVoice) -> bool:
-    return voice.column.display in {"number", "integer"}
-
-
-def _read(text: str) -> float:
-    return float(text.replace(",", ""))
 
 
 def _whole_text(voice: ColumnVoice, low: float, high: float) -> str:

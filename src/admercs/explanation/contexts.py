@@ -37,10 +37,12 @@ def anomalous_contexts(model: Model, *, noun: str = "rows") -> list[Context]:
     groups: dict[int, list[int]] = {}
     for leaf, group in similar_contexts(model).items():
         groups.setdefault(group, []).append(leaf)
-    return [
+    contexts = [
         _context(voice, leaves[0], tuple(_context(voice, leaf) for leaf in leaves[1:]))
         for leaves in groups.values()
     ]
+    # Who speaks for a group may have a score a trace below that of the next group's.
+    return sorted(contexts, key=lambda context: -context.score)
 
 
 def describe_context(model: Model, leaf: int, *, noun: str = "rows") -> Context:

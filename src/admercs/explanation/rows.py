@@ -30,6 +30,7 @@ __all__ = ["explain_rows"]
 Raw = Callable[[int, int], object]
 
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
+_SAME = 1e-12  # sums of the same numbers in another order
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
 
 
@@ -223,4 +224,10 @@ def _flat(view: View) -> list[View]:
 
 def _percentiles(model: Model, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the percentage of training rows with less evidence than each row."""
-    return 100.0 * np.interp(evidence, model.evidence_quantiles, QUANTILE_LEVELS, left=0.0)
+    known = model.evidence_quantiles
+    levels = np.interp(evidence, known, QUANTILE_LEVELS, left=0.0)
+    # Rows alike have the same evidence, and then the same quantile at several levels: the lowest one counts.
+    first = np.searchsorted(known, evidence * (1 - _SAME))
+    first = np.minimum(first, len(known) - 1)
+    alike = known[first] <= evidence * (1 + _SAME)
+    return 100.0 * np.where(alike, np.minimum(levels, QUANTILE_LEVELS[first]), levels)

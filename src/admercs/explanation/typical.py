@@ -15,12 +15,13 @@ from admercs.explanation.plain import Value
 from admercs.explanation.reasons import Typical
 from admercs.explanation.values import ColumnVoice, join
 
-__all__ = ["Regions", "listed_values", "make_typical", "own_count", "percent"]
+__all__ = ["Regions", "listed_values", "make_typical", "own_count", "percent", "region_text"]
 
 Regions = list[tuple[float, float]]
 
 MAX_VALUES = 4  # values named before a list is cut short
 MAX_REGIONS = 3
+PEAK = 0.4  # bandwidths; a narrower region is the tip of a peak: a value that many rows share
 
 
 def percent(share: float) -> str:
@@ -74,7 +75,8 @@ def make_typical(
         share = 1.0 - recorded
         return Typical("missing", share=share, text=f"no {voice.name} recorded ({percent(share)})")
     if likelihoods.kind[attribute] == CONTINUOUS:
-        return _regions(voice, region, own, recorded, rho)
+        peak = PEAK * float(likelihoods.bandwidth[slot])
+        return _regions(voice, region, own, recorded, rho, peak)
     return _values(voice, likelihoods, attribute, slot, recorded)
 
 
@@ -181,14 +183,24 @@ def _where(recorded: float) -> str:
 
 
 def _regions(
-    voice: ColumnVoice, region: Regions, own: float | None, recorded: float, rho: float
+    voice: ColumnVoice,
+    region: Regions,
+    own: float | None,
+    recorded: float,
+    rho: float,
+    peak: float,
 ) -> Typical:
-    region = _clipped(voice, region)
+    if own is not None and any(low <= own <= high for low, high in region):
+        own = None  # nothing about it has to be shown
+    values = [
+        (low, high) if high - low >= peak else ((low + high) / 2,) * 2 for low, high in region
+    ]
+    region, values = _clipped(voice, region), _clipped(voice, values)
     if not all(math.isfinite(end) for part in region for end in part):
         text = f"{voice.name} of any size{_where(recorded)}"
         return Typical("intervals", ((None, None),), text=text)
-    shown = _simplified(_whole(region) if voice.whole else region, voice.step, own)
-    text = voice.with_unit(join([_region_text(voice, *part, own) for part in shown], "or"))
+    shown = _simplified(_whole(values) if voice.whole else values, voice.step, own)
+    text = voice.with_unit(join([region_text(voice, *part, own) for part in shown], "or"))
     return Typical(
         "intervals",
         intervals=tuple((voice.native(low), voice.native(high)) for low, high in region),
@@ -225,15 +237,20 @@ def _simplified(region: Regions, step: float, own: float | None) -> Regions:
         parts[k : k + 2] = [(parts[k][0], parts[k + 1][1])]
 
 
-def _region_text(voice: ColumnVoice, low: float, high: float, own: float | None) -> str:
-    """Say a region; with so many digits that a value outside of it also looks outside."""
+def region_text(voice: ColumnVoice, low: float, high: float, own: float | None) -> str:
+    """Say a region, so rounded that a value outside of it also looks outside."""
     step = voice.step
     if high - low < step / 5:  # a peak: its middle says it all
         low = high = (low + high) / 2
     step = min(step, max(high - low, step) / 5)
-    if own is not None and not low <= own <= high:
-        step = min(step, max(low - own, own - high))
     first, last = voice.say(low, step), voice.say(high, step)
+    if own is not None and not low <= own <= high:
+        if low < high and voice.is_number:
+            first = first if own < voice.read(first) or own > high else voice.ceil(low, step)
+            last = last if own > voice.read(last) or own < low else voice.floor(high, step)
+        else:
+            step = min(step, max(low - own, own - high))
+            first, last = voice.say(low, step), voice.say(high, step)
     return first if first == last else f"{first} to {last}"
 
 

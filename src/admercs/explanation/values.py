@@ -131,6 +131,15 @@ class ColumnVoice:
         return self.column.display in {"integer", "date"}
 
     @property
+    def is_number(self) -> bool:
+        """Whether values are said as plain numbers, which can be read back."""
+        return self.column.display in {"number", "integer"}
+
+    def read(self, text: str) -> float:
+        """Return the working value of a number that was said without its unit."""
+        return float(text.replace(",", "")) - self.column.origin
+
+    @property
     def day(self) -> float:
         """How many working units a day has, if all values seem to be at midnight; else 0."""
         column = self.column
