@@ -186,8 +186,8 @@ def report(found: list[dict[str, Any]], machine: str) -> str:
         "machine's one-minute average right before: where it is above the number of cores, all figures suffer.",
         "",
         "| rows | load | Dask: fit, clock | fit, µs a row | score, µs a row | worker peak | client peak "
-        "| in memory (a tenth): fit, µs a row | score, µs a row | ratio fit | ratio fit + score |",
-        "|---" * 11 + "|",
+        "| in memory (a tenth): fit, µs a row | of it reading | score, µs a row | ratio fit | ratio fit + score |",
+        "|---" * 12 + "|",
     ]
     for row in found:
         far, near = row["dask"], row["memory"]
@@ -197,7 +197,7 @@ def report(found: list[dict[str, Any]], machine: str) -> str:
         lines.append(
             f"| {n:,} | {row['load']:.1f} | {far['fit_clock']:.0f} s | {fits[0]:.1f} | {scores[0]:.1f} "
             f"| {far['worker_peak_mb']:.0f} MB | {far['client_peak_mb']:.0f} MB "
-            f"| {fits[1]:.1f} | {scores[1]:.1f} | {fits[0] / fits[1]:.2f} "
+            f"| {fits[1]:.1f} | {1e6 * near['read_cpu'] / k:.1f} | {scores[1]:.1f} | {fits[0] / fits[1]:.2f} "
             f"| {sum((fits[0], scores[0])) / sum((fits[1], scores[1])):.2f} |"
         )
     lines += ["", "How far the clock was at the end of each phase, in seconds:", ""]

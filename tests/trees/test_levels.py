@@ -15,7 +15,7 @@ from admercs.trees.histograms import code_offsets
 from admercs.trees.levels import (
     Level,
     count_level,
-    find_nodes,
+    find_turns,
     merge_counts,
     next_level,
     no_counts,
@@ -44,13 +44,16 @@ def test_pieces_grow_the_trees_of_the_whole(criterion: str, max_depth: int) -> N
         level = Level(Growing(m, target.rules, layout))
         while not level.is_done:
             sketch, pieces = level.sketch(), []
+            turns = sketch.turns()
             for start, stop in pairwise(cuts):
                 counts = no_counts(sketch)
-                count_level(codes[:, start:stop], target.values[start:stop].take, sketch, counts)
+                count_level(
+                    codes[:, start:stop], target.values[start:stop].take, sketch, turns, counts
+                )
                 pieces.append(counts)
             level = next_level(level, merge_counts(pieces))
         nodes, _ = level.tree.finished()
-        found = find_nodes(codes, binning.is_nominal, nodes)
+        found = find_turns(nodes, layout).walk(codes)
         np.testing.assert_array_equal(found, leaves.number[m])
         trees.append(nodes)
     grown = join_trees(trees, binning.edges, binning.is_nominal, code_counts, settings)

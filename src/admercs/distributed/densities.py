@@ -35,6 +35,7 @@ from admercs.distributed.pieces import (
     Walk,
     add_lists,
     check_rows,
+    layout_of,
     open_numbers,
     positions,
 )
@@ -66,7 +67,7 @@ def place_on_cluster(
     by_code : list of ndarray
         How often each target's codes occur in each leaf of its tree.
     """
-    walk = Walk(binning.is_nominal, list(trees), forest.root)
+    walk = Walk(layout_of(binning), list(trees), forest.root)
     plans = [plan_target(forest, m) for m in range(len(schema.used))]
     layouts = [code_layout(column, binning.edges[m]) for m, column in enumerate(schema.used)]
     shared = run.share((walk, plans, layouts))

@@ -12,14 +12,13 @@ from distributed import Future
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.distributed.pieces import Piece
+from admercs.distributed.pieces import Piece, layout_of
 from admercs.distributed.run import Run
 from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
 from admercs.trees.grow import Growing, GrowthRules, Layout, widths
 from admercs.trees.growth import TreeSettings, growth_rules, join_trees
-from admercs.trees.histograms import code_offsets
 from admercs.trees.levels import (
     Level,
     LevelCounts,
@@ -81,7 +80,7 @@ def grow_on_cluster(
     trees : list of NodeArrays
         The same trees one by one.
     """
-    layout = Layout(code_offsets(binning.n_codes), binning.is_nominal)
+    layout = layout_of(binning)
     batches = _batches(targets, layout, run.n_threads)
     specs = [run.share(batch) for batch in batches]
     growing = [run.submit(start_trees, spec, layout) for spec in specs]
@@ -136,9 +135,10 @@ def count_trees(
         if sketch is None:
             found.append(None)
             continue
-        counts = no_counts(sketch)
+        counts, turns = no_counts(sketch), sketch.turns()
         for piece in pieces:
-            count_level(piece.codes, partial(target_values, piece, target), sketch, counts)
+            values = partial(target_values, piece, target)
+            count_level(piece.codes, values, sketch, turns, counts)
         found.append(counts)
     return found
 

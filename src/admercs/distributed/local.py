@@ -39,11 +39,12 @@ _SETTINGS = {
     # Nobody watches these workers: what a dashboard would show need not be sampled a hundred times a second.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
-    # By default workers give every freed piece of memory back to the system at once, and a quarter of their time
-    # goes into getting it again. The process stays within its limit either way.
-    "distributed.nanny.pre-spawn-environ": dict.fromkeys(
-        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1
-    ),
+    # By default workers give every freed piece of memory back to the system at once, so does Arrow's allocator, and
+    # a third of their time goes into getting it again. The process stays within its limit either way.
+    "distributed.nanny.pre-spawn-environ": {
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1),
+    },
 }
 
 

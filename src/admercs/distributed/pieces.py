@@ -11,13 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from admercs.distributed.selection import Sample, merge_samples, sketch_values
+from admercs.table.bins import Binning
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared, prepare
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary, merge_summaries, summarise
 from admercs.table.values import RawColumn
 from admercs.trees.forest import Leaves, leaf_type
-from admercs.trees.levels import find_nodes
+from admercs.trees.grow import Layout
+from admercs.trees.histograms import code_offsets
+from admercs.trees.levels import find_turns
 from admercs.trees.nodes import NodeArrays
 
 N_PIVOTS = 1 << 13
@@ -59,10 +62,15 @@ class Placed(NamedTuple):
         return int(self.leaves.number.shape[1])
 
 
+def layout_of(binning: Binning) -> Layout:
+    """Return where the codes of each column start in a histogram."""
+    return Layout(code_offsets(binning.n_codes), binning.is_nominal)
+
+
 class Walk(NamedTuple):
     """What finds the leaves of rows from their codes."""
 
-    is_nominal: NDArray[np.bool_]
+    layout: Layout
     trees: list[NodeArrays]
     root: NDArray[np.int64]
 
@@ -71,12 +79,12 @@ class Walk(NamedTuple):
         dtype = leaf_type(max((len(tree.feature) for tree in self.trees), default=1))
         number = np.empty((len(self.trees), codes.shape[1]), np.dtype(dtype))
         for nodes, out in zip(self.trees, number, strict=True):
-            out[:] = find_nodes(codes, self.is_nominal, nodes)
+            out[:] = find_turns(nodes, self.layout).walk(codes)
         return Leaves(number, self.root)
 
     def place(self, piece: Piece) -> Placed:
         """Return what is kept of a partition from now on."""
-        nominal = np.flatnonzero(self.is_nominal).tolist()
+        nominal = np.flatnonzero(self.layout.is_nominal).tolist()
         return Placed(self.leaves(piece.codes), {m: piece.codes[m].copy() for m in nominal})
 
 

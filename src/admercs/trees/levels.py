@@ -66,6 +66,10 @@ class Sketch(NamedTuple):
     place: NDArray[np.int32]
     n_places: int
 
+    def turns(self) -> Turns:
+        """Return its turns; too large to be sent along."""
+        return find_turns(self.nodes, self.layout)
+
 
 class LevelCounts(NamedTuple):
     """What was counted for one tree: per place, its histogram, its totals and its rows."""
@@ -106,26 +110,36 @@ def walk(codes, feature, turns, depth, at):  # type: ignore[no-untyped-def]
                 at[i] = turns[node, np.uint64(codes[np.uint64(feature[node]), i])]
 
 
-def find_nodes(
-    codes: Codes, is_nominal: NDArray[np.bool_], nodes: NodeArrays
-) -> NDArray[np.unsignedinteger]:
-    """Walk rows down a tree by their codes; return the node each of them ends in."""
-    n_codes = 256 if codes.itemsize == 1 else int(codes.max(initial=0)) + 1
+class Turns(NamedTuple):
+    """Where each node of a tree sends each code."""
+
+    column: NDArray[np.uint32]  # what a node looks at
+    next: NDArray[np.unsignedinteger]  # nodes x codes
+    depth: int
+
+    def walk(self, codes: Codes) -> NDArray[np.unsignedinteger]:
+        """Return the node that each row ends in."""
+        at = np.zeros(codes.shape[1], self.next.dtype)
+        walk(codes, self.column, self.next, self.depth, at)
+        return at
+
+
+def find_turns(nodes: NodeArrays, layout: Layout) -> Turns:
+    """Prepare a tree for rows to walk down."""
     n_nodes = len(nodes.feature)
     # As small as can be: the table should stay in the first-level cache.
-    turns = np.empty((n_nodes, n_codes), np.dtype(leaf_type(n_nodes)))
-    turns[:] = np.arange(n_nodes)[:, None]  # in a leaf a row stays where it is
+    dtype = np.dtype(leaf_type(n_nodes))
+    following = np.empty((n_nodes, int(np.diff(layout.offsets).max())), dtype)
+    following[:] = np.arange(n_nodes)[:, None]  # in a leaf a row stays where it is
     inner = np.flatnonzero(nodes.feature >= 0)
-    is_left = left_codes(nodes, inner, is_nominal[nodes.feature[inner]], n_codes)
-    turns[inner] = np.where(is_left, nodes.left[inner, None], nodes.right[inner, None])
+    nominal = layout.is_nominal[nodes.feature[inner]]
+    is_left = left_codes(nodes, inner, nominal, following.shape[1])
+    following[inner] = np.where(is_left, nodes.left[inner, None], nodes.right[inner, None])
     depth = np.zeros(n_nodes, np.int64)
     for node in inner:  # a parent comes before its children
         depth[nodes.left[node]] = depth[nodes.right[node]] = depth[node] + 1
     # A leaf looks at column 0, and stays where it is whatever it sees there.
-    column = np.maximum(nodes.feature, 0).astype(np.uint32)
-    at = np.zeros(codes.shape[1], turns.dtype)
-    walk(codes, column, turns, int(depth.max()), at)
-    return at
+    return Turns(np.maximum(nodes.feature, 0).astype(np.uint32), following, int(depth.max()))
 
 
 @kernel
@@ -145,7 +159,9 @@ def sort_by_place(at, place, start, rows):  # type: ignore[no-untyped-def]
         start[after] += 1
 
 
-def count_level(codes: Codes, values: Values, sketch: Sketch, counts: LevelCounts) -> None:
+def count_level(
+    codes: Codes, values: Values, sketch: Sketch, turns: Turns, counts: LevelCounts
+) -> None:
     """Add a piece's rows to the counts of one tree's level.
 
     Parameters
@@ -156,6 +172,8 @@ def count_level(codes: Codes, values: Values, sketch: Sketch, counts: LevelCount
         Returns the target of some rows, as classes or in fixed point.
     sketch : Sketch
         The tree.
+    turns : Turns
+        Its turns, the same for all pieces.
     counts : LevelCounts
         Receives the counts.
     """
@@ -163,12 +181,11 @@ def count_level(codes: Codes, values: Values, sketch: Sketch, counts: LevelCount
     if n_rows == 0:
         return
     whole = sketch.depth == 0
-    rows = np.arange(n_rows, dtype=np.int32)
-    start = np.array([0, n_rows])
-    if not whole:
-        start = np.zeros(sketch.n_places + 3, np.int64)
-        at = find_nodes(codes, sketch.layout.is_nominal, sketch.nodes)
-        sort_by_place(at, sketch.place, start, rows)
+    if whole:
+        rows, start = np.arange(n_rows, dtype=np.int32), np.array([0, n_rows])
+    else:
+        rows, start = np.empty(n_rows, np.int32), np.zeros(sketch.n_places + 3, np.int64)
+        sort_by_place(turns.walk(codes), sketch.place, start, rows)
     form, (width, n_totals) = sketch.rules.form, widths(sketch.rules)
     for k in range(sketch.n_places):
         some = rows[start[k] : start[k + 1]]
