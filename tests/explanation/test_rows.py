@@ -214,6 +214,14 @@ def test_a_value_shared_by_many_rows_is_said_as_it_is() -> None:
     assert low <= 0 <= high
 
 
+@pytest.mark.parametrize(("seed", "dry"), [(1, 0.951), (33, 0.99), (37, 0.994)])
+def test_zero_is_said_as_zero(seed, dry) -> None:
+    rng = np.random.default_rng(seed)
+    rain = np.where(rng.random(3000) < dry, 0.0, rng.exponential(size=3000))
+    flood = ADMERCS().fit(rain[:, None]).explain([[1e9]])[0]
+    assert flood.reasons[0].typical.text == "x0 0"
+
+
 @pytest.mark.parametrize(
     ("own", "text"), [(49.0, "14 to 48"), (13.8, "14 to 49"), (30.0, "14 to 49")]
 )

@@ -96,3 +96,11 @@ def test_categories() -> None:
 
 def test_join() -> None:
     assert [join(["a", "b", "c"][:n], "or") for n in range(4)] == ["", "a", "a or b", "a, b or c"]
+
+
+def test_moments_centuries_away_are_not_a_moment_off() -> None:
+    far = dt.datetime(1680, 1, 1)
+    origin = int(dt.datetime(2020, 1, 1, tzinfo=dt.UTC).timestamp()) * 10**9 + 123_456_789
+    ticks = (far - dt.datetime(1970, 1, 1)) // dt.timedelta(seconds=1) * 10**9
+    say = voice("datetime", ticks="ns", origin=origin)
+    assert say.native(float(ticks - origin)) == far

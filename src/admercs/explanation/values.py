@@ -79,10 +79,12 @@ def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
     --------
     >>> number(0.1 + 0.2, 4), number(1234567.0, 0), number(2021.0, 1), number(-0.0004, 2)
     ('0.3', '1,234,567', '2021', '0')
-    >>> number(27_731.0, -2), number(1.5e-9, 10), number(3.2e17, 0)
-    ('27,700', '1.5e-9', '3.2e17')
+    >>> number(27_731.0, -2), number(1.5e-9, 10), number(1.5e-12, 10), number(3.2e17, 0)
+    ('27,700', '1.5e-9', '0', '3.2e17')
     """
     if decimals > 7 or abs(x) >= 1e15:
+        if rounding == ROUND_HALF_EVEN and decimals + _magnitude(x) < -1:
+            return "0"
         digits = 4 if decimals <= 7 else max(2, min(12, decimals + _magnitude(x) + 1))
         mantissa, _, exponent = f"{_rounded(x, digits, rounding):.{digits - 1}e}".partition("e")
         if "." in mantissa:
@@ -168,6 +170,8 @@ class ColumnVoice:
             days = math.floor(x) + column.origin
             return _day(days) if column.display == "date" else _moment(dt.timedelta(days), column)
         ticks = math.floor(x) + column.origin
+        if math.ulp(x) > 1:  # so far from the origin that the last digits are not known
+            ticks = round(ticks, -math.ceil(math.log10(math.ulp(x))))
         span = dt.timedelta(microseconds=ticks * 10**6 // _TICKS[column.unit or "s"])
         if column.display == "duration":
             return span

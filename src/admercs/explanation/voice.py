@@ -218,10 +218,11 @@ class Voice:
         if likelihoods.kind[attribute] != CONTINUOUS:
             known = np.asarray(self.model.schema.used[attribute].distinct)
             return float(np.diff(known).min()) / 10 if len(known) > 1 else 1.0
-        root = int(self.model.forest.root[attribute])
-        region = self.region(attribute, self.slot(root))
-        # The regions' widths, not the gaps between them: a few far values need no coarser digits.
-        spread = sum(high - low for low, high in region)
+        slot = self.slot(int(self.model.forest.root[attribute]))
+        region = self.region(attribute, slot)
+        # The regions' widths, not the gaps between them: a few far values need no coarser digits. The tip of
+        # a peak is as wide as its kernel.
+        spread = max(sum(high - low for low, high in region), float(likelihoods.bandwidth[slot]))
         if 0 < spread < math.inf:
             return max(spread, (region[-1][1] - region[0][0]) / 20) / 50
         return 1e-3
