@@ -5,13 +5,22 @@ from __future__ import annotations
 import sys
 
 import matplotlib as mpl
+import numpy as np
+import pandas as pd
 import pytest
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
+from admercs import ADMERCS
 from admercs.explanation import Explanations
-from admercs.explanation.plots import plot_cells, plot_context, plot_reason, plot_row
+from admercs.explanation.plots import (
+    plot_cells,
+    plot_context,
+    plot_reason,
+    plot_row,
+    telling_attributes,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +80,51 @@ def test_contexts_show_their_members(model, table) -> None:
     others, members = ax.collections
     assert len(members.get_offsets()) == model.describe_context(leaf).n
     assert len(others.get_offsets()) + len(members.get_offsets()) == len(table)
+
+
+def test_members_without_a_value_are_shown_too(model, table) -> None:
+    leaves = {
+        reason.context
+        for row in model.explain(table, top=None)
+        for reason in row.reasons
+        if any(condition.missing for condition in reason.conditions)
+    }
+    for leaf in sorted(leaves)[:4]:
+        ax = plot_context(model.model_, model.describe_context(leaf), table)
+        for points in ax.collections:
+            assert not np.ma.getmaskarray(points.get_offsets()).any()
+
+
+def test_a_condition_that_parts_nothing_is_not_shown() -> None:
+    everyone = np.ones(4, dtype=bool)
+    holds = {7: everyone, 1: np.array([0, 0, 1, 1], bool), 2: np.array([1, 0, 0, 1], bool)}
+    assert telling_attributes(holds, [0]) == (1, 2)
+    assert telling_attributes({7: everyone}, [0]) == (7, 0)
+    assert telling_attributes({}, [0]) == (0, 0)
+
+
+def test_durations_have_a_unit_and_no_negative_values() -> None:
+    rng = np.random.default_rng(0)
+    waits = pd.DataFrame({"wait": pd.to_timedelta(rng.exponential(600, 1000), unit="s")})
+    waits.loc[0, "wait"] = pd.Timedelta(hours=3)
+    model = ADMERCS().fit(waits)
+    ax = plot_reason(model.model_, model.explain(waits.head(1))[0].reasons[0])
+    assert ax.get_xlabel() == "wait (min)"
+    assert all(min(line.get_xdata()) >= 0 for line in ax.lines)
+    assert max(ax.lines[-1].get_xdata()) == pytest.approx(180)
+
+
+def test_whether_there_is_a_value_takes_two_bars() -> None:
+    rng = np.random.default_rng(0)
+    towns = [f"a town with the long name {k}" for k in range(20)]
+    homes = pd.DataFrame({"home": rng.choice(towns, 1000)})
+    homes.loc[0, "home"] = None
+    model = ADMERCS().fit(homes)
+    ax = plot_reason(model.model_, model.explain(homes.head(1))[0].reasons[0])
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["recorded", "missing"]
+    homes.loc[0, "home"] = towns[0]
+    ax = plot_reason(model.model_, model.explain(homes.head(1), top=None)[0].reasons[0])
+    assert all(len(tick.get_text()) <= 18 for tick in ax.get_xticklabels())
 
 
 def test_cells_as_a_heat_map(model, table) -> None:

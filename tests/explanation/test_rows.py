@@ -228,3 +228,10 @@ def test_zero_is_said_as_zero(seed, dry) -> None:
 def test_a_region_looks_apart_from_a_value_next_to_it_without_needless_digits(own, text) -> None:
     voice = ColumnVoice(Column("age", 0, "numeric", "number"), "age", "", 1.0)
     assert region_text(voice, 13.86, 48.997, None if own == 30 else own) == text
+
+
+def test_what_most_rows_lack_or_have_is_not_called_typical() -> None:
+    table = pd.DataFrame({"cabin": ["a", "b", None] * 100, "fare": np.arange(300.0)})
+    model = ADMERCS().fit(table)
+    text = model.explain(table.iloc[[2]], top=1)[0].reasons[0].text
+    assert text == "All rows mostly have cabin recorded (67%), but here it is missing."

@@ -15,7 +15,11 @@ from admercs.explanation.values import ColumnVoice
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axis_values", "label_axis", "working_value"]
+__all__ = ["axis_values", "label_axis", "show_missing", "working_value"]
+
+MAX_TICKS = 30  # categories named on an axis
+_TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_SPANS = ((86400, "days"), (3600, "h"), (60, "min"))
 
 
 def axis_values(
@@ -28,13 +32,37 @@ def axis_values(
         ticks = whole.astype(np.int64)
         dates = (ticks + column.origin).astype(f"datetime64[{column.unit or 's'}]")
         return np.where(np.isnan(x), np.datetime64("NaT"), dates)
-    spread = x + column.origin
+    spread = (x + column.origin) / _scale(voice)[0]
     if jitter is not None and (column.role == "nominal" or column.distinct):
         gap = 1.0 if len(column.distinct) < 2 else float(np.diff(column.distinct).min())
         # Always the same picture for the same table.
         noise = np.random.default_rng(jitter).uniform(-0.25, 0.25, len(x))
         spread = spread + gap * noise
     return spread
+
+
+def show_missing(voice: ColumnVoice, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give missing values a place: category 0, or a little below the least number."""
+    if voice.column.role == "nominal":
+        return np.nan_to_num(x)
+    if np.isnan(x).all():
+        return np.zeros(len(x))
+    low, high = np.nanmin(x), np.nanmax(x)
+    return np.where(np.isnan(x), low - 0.08 * (high - low), x)
+
+
+def _scale(voice: ColumnVoice) -> tuple[float, str]:
+    """Return how many working units a unit of the axis has, and what it is called."""
+    column = voice.column
+    second = float(_TICKS_PER_SECOND.get(column.unit, 1))
+    if column.display == "time":
+        return 3600 * second, "hour of the day"
+    if column.display == "duration":
+        for seconds, name in _SPANS:
+            if voice.step * 50 >= 2 * seconds * second:  # most values lie within fifty steps
+                return seconds * second, name
+        return second, "s"
+    return 1.0, voice.unit
 
 
 def working_value(voice: ColumnVoice, value: Value) -> float:
@@ -54,14 +82,24 @@ def working_value(voice: ColumnVoice, value: Value) -> float:
     return float(int(ticks[0]) - column.origin)
 
 
-def label_axis(ax: Axes, voice: ColumnVoice, which: Literal["x", "y"]) -> None:
-    """Name an axis, with its unit, and the categories on it."""
-    label = f"{voice.name} ({voice.unit})" if voice.unit else voice.name
+def label_axis(
+    ax: Axes, voice: ColumnVoice, which: Literal["x", "y"], *, missing: bool = False
+) -> None:
+    """Name an axis, with its unit, and the categories on it.
+
+    ``missing`` tells that missing values are shown, where `show_missing` puts them.
+    """
+    column, unit = voice.column, _scale(voice)[1]
+    label = f"{voice.name} ({unit})" if unit else voice.name
+    if missing and column.role != "nominal":
+        label += f", missing values at the {'left' if which == 'x' else 'bottom'}"
     (ax.set_xlabel if which == "x" else ax.set_ylabel)(label)
-    column = voice.column
     if column.role == "nominal":
-        names = [voice.category(value) for value in column.categories[:12]]
+        names = [voice.category(value) for value in column.categories[:MAX_TICKS]]
+        first = ["missing"] if missing else []
         ticks = ax.set_xticks if which == "x" else ax.set_yticks
-        ticks(range(1, len(names) + 1), names)
-    if column.display in {"date", "datetime"} and which == "x":
+        places = range(1 - len(first), len(names) + 1)
+        ticks(places, [*first, *names], fontsize=8 if len(names) <= 12 else 6)
+    long = column.role == "nominal" and len(column.categories) > 6
+    if which == "x" and (long or column.display in {"date", "datetime"}):
         ax.tick_params(axis="x", rotation=30)

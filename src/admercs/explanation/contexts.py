@@ -141,7 +141,7 @@ def _context(voice: Voice, leaf: int, also: tuple[Context, ...] = ()) -> Context
         text += f" Nearly the same rows stand out for {join(names, 'and')}." if names else ""
     else:
         scoring = subject(voice.noun, voice.conditions(scorer), int(model.forest.n[scorer]))
-        text = pattern_sentence(scoring, typical.text)
+        text = pattern_sentence(scoring, typical)
     return Context(
         leaf=leaf,
         target=model.schema.used[attribute].name,

@@ -181,7 +181,7 @@ def _pattern(voice: Voice, candidate: _Candidate) -> Pattern:
     conditions = voice.conditions(candidate.node)
     n = int(model.forest.n[candidate.node])
     typical = voice.typical(candidate.attribute, candidate.node)
-    text = pattern_sentence(subject(voice.noun, conditions, n), typical.text)
+    text = pattern_sentence(subject(voice.noun, conditions, n), typical)
     sides = dict.fromkeys(voice.column(other.attribute).name for other in candidate.also)
     if sides:
         text += f" Also seen from {join(list(sides), 'and')}."

@@ -15,22 +15,24 @@ from numpy.typing import NDArray
 
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.detector.model import Model
-from admercs.explanation.axes import axis_values, label_axis, working_value
+from admercs.explanation.axes import axis_values, label_axis, show_missing, working_value
 from admercs.explanation.collection import Explanations
 from admercs.explanation.curves import visible_density
 from admercs.explanation.reasons import Context, Reason, RowExplanation
 from admercs.explanation.text import label_text, score_text
 from admercs.explanation.voice import Voice
 from admercs.table import prepare, read_frame
+from admercs.table.columns import Column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_cells", "plot_context", "plot_reason", "plot_row"]
+__all__ = ["plot_cells", "plot_context", "plot_reason", "plot_row", "telling_attributes"]
 
 _DARK, _MIDDLE, _LIGHT, _PALE = "#1b3a57", "#7a8a99", "#c3ccd4", "#e4e9ee"
 _ACCENT = "#c2410c"
 MAX_BARS = 12
+MAX_LABEL = 18  # characters below a bar
 MAX_POINTS = 20_000
 LEGEND = 0.35  # room above what is shown, as a part of its height
 
@@ -72,7 +74,7 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
     if model.likelihoods.kind[attribute] == CONTINUOUS and not presence:
         _draw_densities(ax, voice, attribute, (node, root), reason)
     else:
-        _draw_bars(ax, voice, attribute, (node, root), reason)
+        _draw_bars(ax, voice, attribute, (node, root), reason, presence)
     ax.set_title(fill(reason.text, 68), fontsize=9, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_ylim(0, 1 + LEGEND)
@@ -147,26 +149,42 @@ def plot_context(model: Model, context: Context, X: Any, ax: Axes | None = None)
     voice = Voice(model)
     attribute = model.forest.tree_of(context.leaf)
     ranges = voice.paths.ranges(context.leaf)
-    # The first tests on the path part the members from most other rows.
-    chosen = list(dict.fromkeys([*list(ranges)[:2], attribute, *range(len(values))]))[:2]
-    inside = np.ones(values.shape[1], dtype=bool)
-    for tested, allowed in ranges.items():
-        nominal = model.schema.used[tested].role == "nominal"
-        inside &= allowed.contains_all(values[tested], nominal=nominal)
-    x, y = chosen[0], chosen[-1]
-    points = [axis_values(voice.column(m), values[m], jitter=k) for k, m in enumerate((x, y))]
+    holds = {
+        tested: allowed.contains_all(
+            values[tested], nominal=model.schema.used[tested].role == "nominal"
+        )
+        for tested, allowed in ranges.items()
+    }
+    inside = np.logical_and.reduce(list(holds.values()) or [np.ones(values.shape[1], dtype=bool)])
+    x, y = telling_attributes(holds, [attribute, *range(len(values))])
+    points = [
+        axis_values(voice.column(m), show_missing(voice.column(m), values[m]), jitter=k)
+        for k, m in enumerate((x, y))
+    ]
     # Beyond some thousands, more points only make a larger file.
     few = np.flatnonzero(~inside)[:: 1 + int((~inside).sum()) // MAX_POINTS]
     others, members = ([part[rows] for part in points] for rows in (few, np.flatnonzero(inside)))
     ax.scatter(others[0], others[1], c=_LIGHT, s=12, linewidths=0, label="other rows")
     name = f"the context (n = {context.n:,})"
     ax.scatter(members[0], members[1], c=_DARK, s=34, marker="D", linewidths=0, label=name)
-    label_axis(ax, voice.column(x), "x")
-    label_axis(ax, voice.column(y), "y")
+    label_axis(ax, voice.column(x), "x", missing=bool(np.isnan(values[x]).any()))
+    label_axis(ax, voice.column(y), "y", missing=bool(np.isnan(values[y]).any()))
     ax.set_title(fill(context.text, 68), fontsize=9, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=8)
     return ax
+
+
+def telling_attributes(holds: dict[int, NDArray[np.bool_]], others: list[int]) -> tuple[int, int]:
+    """Return the two attributes that part the members of a context from most rows.
+
+    What matters about a condition is which rows would belong without it.
+    """
+    failed = sum(~each for each in holds.values())
+    alone = {tested: int((~each & (failed == 1)).sum()) for tested, each in holds.items()}
+    first = sorted(alone, key=lambda tested: -alone[tested])[:2]
+    chosen = list(dict.fromkeys([*first, *others]))
+    return chosen[0], chosen[min(1, len(chosen) - 1)]
 
 
 def plot_cells(
@@ -222,15 +240,18 @@ def _draw_densities(
     node, root = nodes
     own = working_value(column, reason.value)
     # Each to its own height: a narrow context would make the whole table a flat line.
-    x, heights = visible_density(likelihoods, voice.slot(node))
+    x, heights = _recorded(column.column, *visible_density(likelihoods, voice.slot(node)))
     if node != root:
-        all_x, all_heights = visible_density(likelihoods, voice.slot(root))
+        all_x, all_heights = _recorded(
+            column.column, *visible_density(likelihoods, voice.slot(root))
+        )
         ax.plot(axis_values(column, all_x), all_heights, "--", color=_MIDDLE, lw=1.2,
                 label="whole table")  # fmt: skip
     name = "whole table" if node == root else f"these rows (n = {reason.n:,})"
     ax.plot(axis_values(column, x), heights, color=_DARK, lw=1.8, label=name)
     regions = [] if reason.typical is None else voice.region(attribute, voice.slot(node))
-    for k, (low, high) in enumerate(regions):
+    for k, (begin, end) in enumerate(regions):
+        low, high = np.clip((begin, end), x.min(initial=end), x.max(initial=begin))
         part = np.concatenate(([low], x[(x > low) & (x < high)], [high]))
         shade = np.interp(part, x, heights, left=0.0, right=0.0)
         label = "typical" if k == 0 else None
@@ -246,10 +267,26 @@ def _draw_densities(
     label_axis(ax, column, "x")
 
 
-def _shares(voice: Voice, attribute: int, node: int) -> tuple[list[str], list[float]]:
-    """Return the values of a nominal or discrete target in words, and their shares in a node."""
+def _recorded(
+    column: Column, x: NDArray[np.float64], heights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cut off what smoothing has added beyond the smallest and the largest value."""
+    low, high = column.low, column.high
+    if low is None or high is None:
+        return x, heights
+    inside = (x >= low) & (x <= high)
+    return (x[inside], heights[inside]) if inside.sum() > 1 else (x, heights)
+
+
+def _shares(
+    voice: Voice, attribute: int, node: int, presence: bool
+) -> tuple[list[str], list[float]]:
+    """Return the values of a nominal or discrete target in words, and their shares in a node.
+
+    With ``presence`` all that matters is whether there is a value.
+    """
     likelihoods, slot = voice.model.likelihoods, voice.slot(node)
-    if likelihoods.kind[attribute] == CONTINUOUS:
+    if presence:
         missing = int(likelihoods.n_missing[slot]) / max(1, int(likelihoods.n[slot]))
         return ["recorded", "missing"], [1.0 - missing, missing]
     counts = likelihoods.count[likelihoods.value_ptr[slot] : likelihoods.value_ptr[slot + 1]]
@@ -268,17 +305,20 @@ def _shares(voice: Voice, attribute: int, node: int) -> tuple[list[str], list[fl
 
 
 def _draw_bars(
-    ax: Axes, voice: Voice, attribute: int, nodes: tuple[int, int], reason: Reason
+    ax: Axes,
+    voice: Voice,
+    attribute: int,
+    nodes: tuple[int, int],
+    reason: Reason,
+    presence: bool,
 ) -> None:
     likelihoods = voice.model.likelihoods
     node, root = nodes
-    names, shares = _shares(voice, attribute, node)
-    overall = dict(zip(*_shares(voice, attribute, root), strict=True))
-    own = (
-        "recorded"
-        if likelihoods.kind[attribute] == CONTINUOUS and reason.value is not None
-        else reason.value_text
-    ).removesuffix(f" {voice.column(attribute).unit}")
+    names, shares = _shares(voice, attribute, node, presence)
+    overall = dict(zip(*_shares(voice, attribute, root, presence), strict=True))
+    own = reason.value_text.removesuffix(f" {voice.column(attribute).unit}")
+    if presence:
+        own = "missing" if reason.value is None else "recorded"
     order = sorted(range(len(names)), key=lambda k: -max(shares[k], overall[names[k]]))
     kept = sorted(set(order[:MAX_BARS]) | {k for k in order if names[k] == own})
     labels = [names[k] for k in kept]
@@ -304,7 +344,9 @@ def _draw_bars(
         ls="",
         label=f"this row: {reason.value_text}",
     )
-    ax.set_xticks(place, labels, rotation=30 if sum(map(len, labels)) > 40 else 0)
+    shown = [label if len(label) <= MAX_LABEL else f"{label[: MAX_LABEL - 1]}…" for label in labels]
+    turned: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(place, shown, **(turned if sum(map(len, shown)) > 40 else {}))
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.set_ylabel("share of the rows")

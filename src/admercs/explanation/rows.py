@@ -164,7 +164,7 @@ class _Teller:
                 commoner = voice.commoner(view.attribute, own, typical)
                 text = strain_sentence(who, typical.text, commoner, clause)
             else:
-                text = pattern_sentence(who, typical.text, clause)
+                text = pattern_sentence(who, typical, clause)
         also = tuple(self.reason(other, row, evidence) for other in _flat(view))
         return Reason(
             kind="context" if view.kind == "context" else "pattern",

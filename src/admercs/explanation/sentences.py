@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from admercs.explanation.reasons import Condition
+from admercs.explanation.reasons import Condition, Typical
 from admercs.explanation.values import join
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "subject",
 ]
 
+TYPICALLY = 0.9  # of the rows; what fewer have, or lack, they only mostly do
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 
 
@@ -53,9 +54,11 @@ def subject(noun: Noun, conditions: Sequence[Condition], n: int) -> str:
     return f"{noun.plural[:1].upper()}{noun.plural[1:]} with {listed} (n = {n:,})"
 
 
-def pattern_sentence(who: str, typical: str, own: str = "") -> str:
+def pattern_sentence(who: str, typical: Typical, own: str = "") -> str:
     """State a pattern and, if given, how a row breaks it."""
-    return f"{who} typically have {typical}{f', but {own}' if own else ''}."
+    presence = typical.kind in {"missing", "recorded"}
+    how = "mostly" if presence and typical.share < TYPICALLY else "typically"
+    return f"{who} {how} have {typical.text}{f', but {own}' if own else ''}."
 
 
 def strain_sentence(who: str, typical: str, commoner: str, own: str) -> str:
