@@ -77,6 +77,12 @@ def test_there_is_no_such_context(model, leaf) -> None:
         model.describe_context(leaf)
 
 
+@pytest.mark.parametrize("leaf", ["3", 3.0, True, None])
+def test_a_context_is_named_by_a_whole_number(model, leaf) -> None:
+    with pytest.raises(ValueError, match="named by a whole number"):
+        model.describe_context(leaf)
+
+
 def test_an_inner_node_is_no_context(model) -> None:
     inner = int(np.flatnonzero(model.model_.forest.feature >= 0)[0])
     with pytest.raises(ValueError, match="only leaves are"):

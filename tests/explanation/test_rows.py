@@ -84,6 +84,8 @@ def test_unseen_categories_have_a_sentence(model, table) -> None:
     assert "job = astro <b>naut</b>, which was never seen in the training table." in said.text
     assert "<b>" not in explanations._repr_html_()
     assert "&lt;b&gt;naut" in explanations._repr_html_()
+    assert "&lt;b&gt;naut" in said._repr_html_()
+    assert model.patterns(1)[0].text in model.patterns(1)[0]._repr_html_()
 
 
 def test_explaining_does_not_change_the_model(model, table) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,8 @@ def describe_context(model: Model, leaf: int, *, noun: str = "rows") -> Context:
     Pets with x1 = woof (n = 100) typically have x0 = dog (100%).
     """
     forest = model.forest
+    if isinstance(leaf, bool) or not isinstance(leaf, Integral):
+        raise ValueError(f"a context is named by a whole number; this is {leaf!r}")
     if not 0 <= leaf < len(forest.feature):
         raise ValueError(
             f"there is no context {leaf}: the nodes are 0 to {len(forest.feature) - 1}"

@@ -8,7 +8,7 @@ from html import escape
 from admercs.explanation.reasons import Context, RowExplanation
 from admercs.explanation.text import association_text, label_text, rank_text, score_text
 
-__all__ = ["context_html", "row_html", "rows_html"]
+__all__ = ["context_html", "row_html", "rows_html", "sentence_html"]
 
 _MUTED = "opacity:.65"
 
@@ -52,6 +52,11 @@ def context_html(context: Context) -> str:
         f'<span style="{_MUTED}">score {escape(score_text(context.score))}, found for '
         f"{escape(context.target)}, context {context.leaf}</span></div>"
     )
+
+
+def sentence_html(text: str) -> str:
+    """Return a sentence as an HTML fragment."""
+    return f"<div>{escape(text)}</div>"
 
 
 def _bar(share: float) -> str:

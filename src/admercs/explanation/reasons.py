@@ -180,6 +180,11 @@ class Reason:
     def __str__(self) -> str:
         return f"{self.text}   ({self.share:.0%} of the evidence)"
 
+    def _repr_html_(self) -> str:
+        from admercs.explanation.html import sentence_html
+
+        return sentence_html(str(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
         return {
@@ -355,6 +360,11 @@ class Pattern:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        from admercs.explanation.html import sentence_html
+
+        return sentence_html(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
