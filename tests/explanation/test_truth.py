@@ -11,7 +11,7 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.datasets import load_hics, make_electric_vehicles
-from tests.explanation.truth import check_all, each
+from tests.explanation.truth import check_all, check_told_once, each
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +124,8 @@ def test_cars_are_explained_by_what_was_planted() -> None:
             first += bool(named and named[0] & cause)
             total += 1
     assert first == total
+
+
+def test_what_is_odd_about_a_car_is_told_once() -> None:
+    cars = make_electric_vehicles(as_frame="pandas").table
+    check_told_once(ADMERCS().fit(cars).explain(cars, top=None))

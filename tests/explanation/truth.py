@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -141,8 +142,18 @@ def check_text(text: str) -> None:
     assert "  " not in re.sub(r'"[^"]*"', "x", text), text
 
 
+def check_told_once(explanations: Explanations) -> None:
+    """No two reasons are the same relation seen from two sides."""
+    for row in explanations:
+        said = [reason for reason in row.reasons if reason.kind == "pattern"]
+        for first, second in combinations(said, 2):
+            both = first.target in second.attributes and second.target in first.attributes
+            assert not both, (first.text, second.text)
+
+
 def check_all(explanations: Explanations, rows: pd.DataFrame, table: pd.DataFrame) -> None:
     check_additive(explanations)
+    check_told_once(explanations)
     check_true_of_row(explanations, Table(rows))
     check_true_of_table(explanations, Table(table))
     for row in explanations:

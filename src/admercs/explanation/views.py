@@ -108,13 +108,24 @@ def _merge_relations(views: list[View]) -> list[View]:
     groups: list[list[View]] = []
     for view in sorted(views, key=lambda view: (-view.total, view.attribute)):
         for group in groups:
-            head = group[0]
-            if view.attributes >> head.attribute & head.attributes >> view.attribute & 1:
+            if _mutual(view, group[0]):
                 group.append(view)
                 break
         else:
             groups.append([view])
-    return [_joined(group, views) for group in groups]
+    kept: list[View] = []
+    # Who speaks may have more conditions than the strongest view, and so say what another group says.
+    for view in sorted(
+        (_joined(group, views) for group in groups), key=lambda view: (-view.total, view.attribute)
+    ):
+        same = next((other for other in kept if _mutual(view, other)), None)
+        (kept if same is None else same.also).append(view)
+    return kept
+
+
+def _mutual(one: View, other: View) -> bool:
+    """Tell whether each of two views has the other's target among its conditions."""
+    return bool(one.attributes >> other.attribute & other.attributes >> one.attribute & 1)
 
 
 def _joined(group: list[View], views: list[View]) -> View:
