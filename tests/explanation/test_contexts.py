@@ -71,15 +71,9 @@ def test_any_leaf_can_be_described(model, cars) -> None:
         check_text(context.text)
 
 
-@pytest.mark.parametrize("leaf", [-1, 10**6])
+@pytest.mark.parametrize("leaf", [-1, 10**6, "3", 3.0, True, None])
 def test_there_is_no_such_context(model, leaf) -> None:
     with pytest.raises(ValueError, match="there is no context"):
-        model.describe_context(leaf)
-
-
-@pytest.mark.parametrize("leaf", ["3", 3.0, True, None])
-def test_a_context_is_named_by_a_whole_number(model, leaf) -> None:
-    with pytest.raises(ValueError, match="named by a whole number"):
         model.describe_context(leaf)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs.detector.model import Model
+from admercs.explanation.plain import is_count
 from admercs.explanation.reasons import Context
 from admercs.explanation.sentences import context_sentence, pattern_sentence, subject
 from admercs.explanation.values import join
@@ -77,11 +77,9 @@ def describe_context(model: Model, leaf: int, *, noun: str = "rows") -> Context:
     Pets with x1 = woof (n = 100) typically have x0 = dog (100%).
     """
     forest = model.forest
-    if isinstance(leaf, bool) or not isinstance(leaf, Integral):
-        raise ValueError(f"a context is named by a whole number; this is {leaf!r}")
-    if not 0 <= leaf < len(forest.feature):
+    if not is_count(leaf) or leaf >= len(forest.feature):
         raise ValueError(
-            f"there is no context {leaf}: the nodes are 0 to {len(forest.feature) - 1}"
+            f"there is no context {leaf!r}: the nodes are 0 to {len(forest.feature) - 1}"
         )
     if forest.feature[leaf] >= 0:
         raise ValueError(f"node {leaf} is not a context: only leaves are")
