@@ -114,6 +114,17 @@ def test_durations_have_a_unit_and_no_negative_values() -> None:
     assert max(ax.lines[-1].get_xdata()) == pytest.approx(180)
 
 
+@pytest.mark.parametrize(("value", "side"), [(1e300, "right"), (-1e6, "left")])
+def test_a_value_far_out_does_not_hide_the_others(value, side) -> None:
+    sizes = np.random.default_rng(0).normal(size=(1000, 1))
+    model = ADMERCS().fit(sizes)
+    ax = plot_reason(model.model_, model.explain([[value]])[0].reasons[0])
+    low, high = ax.get_xlim()
+    assert high - low < 20
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any(text.endswith(f", far to the {side}") for text in shown)
+
+
 def test_whether_there_is_a_value_takes_two_bars() -> None:
     rng = np.random.default_rng(0)
     towns = [f"a town with the long name {k}" for k in range(20)]

@@ -32,6 +32,7 @@ __all__ = ["plot_cells", "plot_context", "plot_reason", "plot_row", "telling_att
 _DARK, _MIDDLE, _LIGHT, _PALE = "#1b3a57", "#7a8a99", "#c3ccd4", "#e4e9ee"
 _ACCENT = "#c2410c"
 MAX_BARS = 12
+FAR = 10  # times the width of what is drawn
 MAX_LABEL = 18  # characters below a bar
 MAX_POINTS = 20_000
 LEGEND = 0.35  # room above what is shown, as a part of its height
@@ -241,10 +242,12 @@ def _draw_densities(
     own = working_value(column, reason.value)
     # Each to its own height: a narrow context would make the whole table a flat line.
     x, heights = _recorded(column.column, *visible_density(likelihoods, voice.slot(node)))
+    drawn = x
     if node != root:
         all_x, all_heights = _recorded(
             column.column, *visible_density(likelihoods, voice.slot(root))
         )
+        drawn = np.concatenate((x, all_x))
         ax.plot(axis_values(column, all_x), all_heights, "--", color=_MIDDLE, lw=1.2,
                 label="whole table")  # fmt: skip
     name = "whole table" if node == root else f"these rows (n = {reason.n:,})"
@@ -257,14 +260,26 @@ def _draw_densities(
         label = "typical" if k == 0 else None
         ax.fill_between(axis_values(column, part), shade, color=_LIGHT, label=label)
     if not math.isnan(own):
-        at = axis_values(column, np.array([own]))[0]
+        place, note = _in_sight(own, drawn)
         ax.axvline(
-            at, ymax=1 / (1 + LEGEND), color=_ACCENT, lw=1.6, ls="-.",
-            label=f"this row: {reason.value_text}",
+            axis_values(column, np.array([place]))[0], ymax=1 / (1 + LEGEND), color=_ACCENT,
+            lw=1.6, ls="-.", label=f"this row: {reason.value_text}{note}",
         )  # fmt: skip
     ax.set_yticks([])
     ax.set_ylabel("relative density")
     label_axis(ax, column, "x")
+
+
+def _in_sight(own: float, drawn: NDArray[np.float64]) -> tuple[float, str]:
+    """Return where to mark a value: one so far out that no curve could be seen, at the edge."""
+    if not len(drawn):
+        return own, ""
+    low, high = float(drawn.min()), float(drawn.max())
+    if own - high > FAR * (high - low):
+        return high + 0.2 * (high - low), ", far to the right"
+    if low - own > FAR * (high - low):
+        return low - 0.2 * (high - low), ", far to the left"
+    return own, ""
 
 
 def _recorded(
