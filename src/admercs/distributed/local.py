@@ -40,9 +40,10 @@ _SETTINGS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     # By default workers give every freed piece of memory back to the system at once, so does Arrow's allocator, and
-    # a third of their time goes into getting it again. The process stays within its limit either way.
+    # a third of their time goes into getting it again. One allocator for all threads keeps what is kept small.
     "distributed.nanny.pre-spawn-environ": {
         "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "MALLOC_ARENA_MAX": 1,
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1),
     },
 }
