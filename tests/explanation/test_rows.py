@@ -237,3 +237,15 @@ def test_what_most_rows_lack_or_have_is_not_called_typical() -> None:
     model = ADMERCS().fit(table)
     text = model.explain(table.iloc[[2]], top=1)[0].reasons[0].text
     assert text == "All rows mostly have cabin recorded (67%), but here it is missing."
+
+
+def test_large_whole_numbers_keep_their_digits() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"id": 2**60 + rng.integers(0, 1000, 300), "x": rng.normal(size=300)})
+    model = ADMERCS().fit(table)
+    check_all(model.explain(table, top=None), table, table)
+    reason = model.explain(table.assign(id=2**60 + 5000).head(1), top=1)[0].reasons[0]
+    assert all(isinstance(end, int) for ends in reason.typical.intervals for end in ends)
+    said = [int(text.replace(",", "")) for text in re.findall(r"1,152[\d,]+\d", reason.text)]
+    assert said == sorted(said)
+    assert said[-1] == 2**60 + 5000

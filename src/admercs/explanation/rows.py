@@ -160,7 +160,7 @@ class _Teller:
             log_omega = self.judgement.log_omega_root if whole else self.judgement.log_omega
             likelihood = math.exp(log_omega[view.attribute, row])
             clause = voice.own(view.attribute, view.node, own, typical, raw)
-            if voice.is_typical(view.attribute, view.node, own, typical):
+            if voice.is_typical(view.attribute, own, typical):
                 commoner = voice.commoner(view.attribute, own, typical)
                 text = strain_sentence(who, typical.text, commoner, clause)
             else:

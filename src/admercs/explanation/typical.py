@@ -190,12 +190,14 @@ def _regions(
     rho: float,
     peak: float,
 ) -> Typical:
-    if own is not None and any(low <= own <= high for low, high in region):
-        own = None  # nothing about it has to be shown
     values = [
         (low, high) if high - low >= peak else ((low + high) / 2,) * 2 for low, high in region
     ]
     region, values = _clipped(voice, region), _clipped(voice, values)
+    if voice.whole:
+        region = [_whole_ends(low, high) for low, high in region]
+    if own is not None and any(low <= own <= high for low, high in region):
+        own = None  # nothing about it has to be shown
     if not all(math.isfinite(end) for part in region for end in part):
         text = f"{voice.name} of any size{_where(recorded)}"
         return Typical("intervals", ((None, None),), text=text)
@@ -241,7 +243,7 @@ def region_text(voice: ColumnVoice, low: float, high: float, own: float | None) 
     """Say a region, so rounded that a value outside of it also looks outside."""
     step = voice.step
     if high - low < step / 5:  # a peak: its middle says it all
-        low = high = (low + high) / 2
+        low = high = round((low + high) / 2) if voice.whole else (low + high) / 2
     step = min(step, max(high - low, step) / 5)
     first, last = voice.say(low, step), voice.say(high, step)
     if own is not None and not low <= own <= high:
@@ -252,6 +254,13 @@ def region_text(voice: ColumnVoice, low: float, high: float, own: float | None) 
             step = min(step, max(low - own, own - high))
             first, last = voice.say(low, step), voice.say(high, step)
     return first if first == last else f"{first} to {last}"
+
+
+def _whole_ends(low: float, high: float) -> tuple[float, float]:
+    """Return the first and the last whole number of a region, if there are any."""
+    if not math.isfinite(low) or not math.isfinite(high) or math.ceil(low) > math.floor(high):
+        return low, high
+    return math.ceil(low), math.floor(high)
 
 
 def _whole(region: Regions) -> Regions:

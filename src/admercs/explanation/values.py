@@ -139,7 +139,7 @@ class ColumnVoice:
 
     def read(self, text: str) -> float:
         """Return the working value of a number that was said without its unit."""
-        return float(text.replace(",", "")) - self.column.origin
+        return float(Decimal(text.replace(",", "")) - self.column.origin)
 
     @property
     def day(self) -> float:
@@ -212,7 +212,8 @@ class ColumnVoice:
             return _say_time(value, (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY))
         if isinstance(value, int) and not isinstance(value, bool):
             if step is not None and step >= 10:
-                return number(float(value), decimals_for(step), rounding)
+                place = Decimal(1).scaleb(-decimals_for(step))
+                value = int(Decimal(value).quantize(place, rounding=rounding))
             return f"{value:,}" if abs(value) >= 10_000 else str(value)
         return value.isoformat() if isinstance(value, dt.date) else self.category(value)
 

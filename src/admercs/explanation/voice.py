@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -113,14 +114,17 @@ class Voice:
             self._regions[slot] = known
         return known
 
-    def is_typical(self, attribute: int, node: int, own: float, typical: Typical) -> bool:
+    def is_typical(self, attribute: int, own: float, typical: Typical) -> bool:
         """Tell whether a row's own value is among the typical ones, if only just."""
         if math.isnan(own) or typical.kind not in {"values", "intervals"}:
             return False
+        value: Any = self.column(attribute).native(own)
         if typical.kind == "values":
-            value = self.column(attribute).native(own)
             return value is not None and any(value == known for known, _ in typical.shares)
-        return any(low <= own <= high for low, high in self.region(attribute, self.slot(node)))
+        if isinstance(value, str):  # a day that no calendar has
+            return False
+        intervals: Any = typical.intervals  # of any size: without ends
+        return any(low is None or low <= value <= high for low, high in intervals)
 
     def commoner(self, attribute: int, own: float, typical: Typical) -> str:
         """Name the values that are more frequent than a typical one, if most rows have those."""
