@@ -10,7 +10,7 @@ from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import entries
 
 _PER_POINT = 4  # looks between two table points for where the density crosses τ
-_HALVINGS = 30
+_HALVINGS = 16
 # Many rows may share the value where κ = τ; densities are tables in steps, and may just miss it.
 _NEARLY = 0.01
 

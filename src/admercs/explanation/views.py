@@ -134,6 +134,8 @@ def _joined(group: list[View], views: list[View]) -> View:
     When two values do not go together, either may be wrong. The one that is at odds with other
     values too is the more likely culprit.
     """
+    if len(group) == 1:
+        return group[0]
 
     def blame(view: View) -> float:
         return sum(other.total for other in views if other.attributes >> view.attribute & 1)
