@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.dataframe as dd
 import distributed
 import numpy as np
@@ -125,6 +126,27 @@ def test_a_full_disk_is_an_error_that_names_the_partition(client: Any, table: pd
     with pytest.raises(PartitionError, match=r"Partition 1 failed: OSError.*No space left"):
         ADMERCS().fit(lazy)
     assert tasks_left(client) == []
+
+
+def test_a_partition_that_kills_its_worker_is_a_clear_error(table: pd.DataFrame) -> None:
+    def read(number: int) -> pd.DataFrame:
+        if number == 1:
+            os._exit(1)  # as the system does where memory is short
+        return table
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as active,
+    ):  # fmt: skip
+        model = ADMERCS()
+        with pytest.raises(ClusterError, match=r"died again and again.*memory"):
+            model.fit(dd.from_map(read, range(2), meta=table.iloc[:0]))
+        assert tasks_left(active) == []
+    assert not hasattr(model, "model_")
 
 
 @pytest.fixture
