@@ -43,16 +43,16 @@ def auc(X: np.ndarray, y: np.ndarray) -> float:
     return float(roc_auc_score(y, ADMERCS().fit(X).scores_[: len(y)]))
 
 
-# Per change how much AUC may be lost: at most twice the most that was seen on the three sets. Of the local
-# outliers 36% lose one of the two values that give them away when every fifth value is missing. A column
-# that occurs twice costs much where outliers come in groups: 0.17 of 0.98 on Synth-I, 0.08 on the wave.
+# Per change how much AUC may be lost: about twice the most that was seen on the three sets. Of the local
+# outliers 36% lose one of the two values that give them away when every fifth value is missing. A copy of one of two
+# columns explains it so well that the other is asked less: 0.045 on the wave.
 @pytest.mark.parametrize(
     ("change", "bound"),
     [
         (duplicates, 0.03),
-        (copied_column, 0.2),
+        (copied_column, 0.09),
         (noise_column, 0.005),
-        (monotone, 0.06),
+        (monotone, 0.03),
         (missing, 0.25),
     ],
 )

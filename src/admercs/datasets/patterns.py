@@ -4,8 +4,8 @@ Each pattern is drawn by a small function of a random generator and a number of 
 counts is that neither attribute alone says anything about the other's normality: it takes both.
 
 A pattern is a band around a way through the square. Points keep within the band, so that what lies
-outside is off the pattern for certain. Along the way the band is narrower here and wider there, some
-stretches hold more points than others, and points gather in knots, as popular values of a table do.
+outside is off the pattern for certain. Along the way the band is narrow here and wide there, and some
+stretches hold more points than others: what is far from the pattern in one place is near it in another.
 """
 
 from __future__ import annotations
@@ -19,11 +19,7 @@ __all__ = ["PATTERNS", "draw_pattern"]
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 #: Half the width of the band, relative to the unit square, from the beginning of the way to its end.
-_WIDTHS = (0.09, 0.05, 0.07)
-#: Knots along a way and along the side of a block, the share of the points that gather in them, and
-#: the size of a knot relative to the piece of the way that it stands for.
-_KNOTS, _BLOCK_KNOTS = 16, 4
-_KNOT_SHARE, _KNOT_SIZE = 0.6, 0.2
+_WIDTHS = (0.12, 0.035, 0.07)
 
 
 def draw_pattern(name: str, n: int, random_state: int | np.random.Generator = 0) -> np.ndarray:
@@ -54,13 +50,6 @@ def draw_pattern(name: str, n: int, random_state: int | np.random.Generator = 0)
     return PATTERNS[name](np.random.default_rng(random_state), n)
 
 
-def _gather(rng: np.random.Generator, t: np.ndarray, knots: int) -> tuple[np.ndarray, np.ndarray]:
-    """Move some positions in [0, 1] towards the nearest knot; return all, and how much closer they lie."""
-    closer = np.where(rng.random((len(t), 1)) < _KNOT_SHARE, _KNOT_SIZE, 1.0)
-    knot = (np.floor(t * knots) + 0.5) / knots
-    return knot + (t - knot) * closer, closer
-
-
 def _walk(
     rng: np.random.Generator, n: int, shares: Sequence[float], widths: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -70,9 +59,8 @@ def _walk(
     """
     share = np.array(shares, float)
     which = rng.choice(len(share), n, p=share / share.sum())
-    t, closer = _gather(rng, ((which + rng.random(n)) / len(share))[:, None], _KNOTS)
-    bound = np.interp(t, np.linspace(0, 1, len(widths)), widths) * closer
-    return t[:, 0], bound[:, 0]
+    t = (which + rng.random(n)) / len(share)
+    return t, np.interp(t, np.linspace(0, 1, len(widths)), widths)
 
 
 def _scatter(rng: np.random.Generator, bound: np.ndarray) -> np.ndarray:
@@ -150,8 +138,7 @@ def _block(low: tuple[float, float], high: tuple[float, float]) -> Draw:
     """Rectangle with sides along the axes."""
 
     def draw(rng: np.random.Generator, n: int) -> np.ndarray:
-        where, _ = _gather(rng, rng.random((n, 2)), _BLOCK_KNOTS)
-        return np.asarray(low + where * (np.array(high) - low))
+        return np.asarray(rng.uniform(low, high, (n, 2)))
 
     return draw
 
@@ -187,22 +174,22 @@ def _spiral(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 #: The thirty patterns by name.
 PATTERNS: dict[str, Draw] = {
     # y is a function of x
-    "rising line": _function(lambda x: x, (3, 1, 2, 3), (0.05, 0.12, 0.05)),
-    "falling line": _function(lambda x: 1 - x, (1, 2, 3), (0.15, 0.05)),
-    "parabola": _function(lambda x: (2 * x - 1) ** 2, (1, 2, 2, 1), (0.1, 0.05, 0.1)),
-    "cubic": _function(lambda x: 0.5 + 4 * (x - 0.5) ** 3, (2, 1, 1, 2), (0.08, 0.05, 0.08)),
-    "wave": _function(lambda x: 0.5 + 0.5 * np.sin(2 * np.pi * x), (3, 2, 1, 2), (0.05, 0.12)),
+    "rising line": _function(lambda x: x, (3, 1, 2, 3), (0.035, 0.2, 0.035)),
+    "falling line": _function(lambda x: 1 - x, (1, 2, 3), (0.25, 0.035)),
+    "parabola": _function(lambda x: (2 * x - 1) ** 2, (1, 2, 2, 1), (0.14, 0.035, 0.14)),
+    "cubic": _function(lambda x: 0.5 + 4 * (x - 0.5) ** 3, (2, 1, 1, 2), (0.09, 0.035, 0.09)),
+    "wave": _function(lambda x: 0.5 + 0.5 * np.sin(2 * np.pi * x), (3, 2, 1, 2), (0.035, 0.2)),
     "fast wave": _function(
-        lambda x: 0.5 + 0.5 * np.sin(5 * np.pi * x), (2, 2, 2, 1, 2), (0.05, 0.1)
+        lambda x: 0.5 + 0.5 * np.sin(5 * np.pi * x), (2, 2, 2, 1, 2), (0.035, 0.14)
     ),
-    "valley": _function(lambda x: np.abs(2 * x - 1), (2, 1, 1, 2), (0.05, 0.12)),
-    "growth": _function(lambda x: np.expm1(3 * x) / np.expm1(3), (2, 2, 2, 3), (0.05, 0.15)),
+    "valley": _function(lambda x: np.abs(2 * x - 1), (2, 1, 1, 2), (0.035, 0.2)),
+    "growth": _function(lambda x: np.expm1(3 * x) / np.expm1(3), (2, 2, 2, 3), (0.035, 0.25)),
     "threshold": _function(
-        lambda x: 1 / (1 + np.exp(-18 * (x - 0.5))), (3, 3, 1, 2, 2), (0.05, 0.1)
+        lambda x: 1 / (1 + np.exp(-18 * (x - 0.5))), (3, 3, 1, 2, 2), (0.035, 0.14)
     ),
-    "stairs": _function(lambda x: np.floor(4 * x).clip(0, 3) / 3, (2, 1, 2, 2), (0.06, 0.12, 0.06)),
-    "sawtooth": _function(lambda x: (4 * x) % 1, (2, 1, 2, 1), (0.05, 0.12)),
-    "fan": _function(lambda x: x, (3, 2, 2), (0.02, 0.3)),
+    "stairs": _function(lambda x: np.floor(4 * x).clip(0, 3) / 3, (2, 1, 2, 2), (0.05, 0.2, 0.05)),
+    "sawtooth": _function(lambda x: (4 * x) % 1, (2, 1, 2, 1), (0.035, 0.2)),
+    "fan": _function(lambda x: x, (3, 2, 2), (0.01, 0.3)),
     # several values of y for one x
     "cross": _together(
         (5, _lines([(0, 0), (1, 1)], (3, 1, 3))), (1, _lines([(0, 1), (1, 0)], (1,)))
