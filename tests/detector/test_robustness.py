@@ -44,8 +44,8 @@ def auc(X: np.ndarray, y: np.ndarray) -> float:
 
 
 # Per change how much AUC may be lost: about twice the most that was seen on the three sets. Of the local
-# outliers 36% lose one of the two values that give them away when every fifth value is missing. A copy of one of two
-# columns explains it so well that the other is asked less: 0.045 on the wave.
+# outliers 36% lose one of the two values that give them away when every fifth value is missing. A copy of one
+# of two columns explains it so well that the other is asked less: 0.045 on the wave.
 @pytest.mark.parametrize(
     ("change", "bound"),
     [
