@@ -45,7 +45,7 @@ def test_there_are_thirty_different_patterns(all_c):
 def test_single_attributes_say_nothing_in_synth_c(all_c):
     aucs = [histogram_auc(data) for data in all_c]
     assert np.mean(aucs) == pytest.approx(0.5, abs=0.05)
-    assert max(aucs) < 0.8
+    assert max(aucs) < 0.7
 
 
 def test_outliers_keep_away_from_the_pattern(all_c):
@@ -60,8 +60,8 @@ def test_two_attributes_together_show_the_outliers(all_c):
     for data in all_c:
         distance, _ = cKDTree(data.X).query(data.X, k=20)
         aucs.append(roc_auc_score(data.y, distance[:, -1]))
-    assert np.mean(aucs) > 0.93
-    assert min(aucs) > 0.6
+    assert np.mean(aucs) > 0.95
+    assert min(aucs) > 0.8
 
 
 def test_who_knows_the_pattern_finds_every_outlier(all_c):

@@ -16,8 +16,9 @@ def test_the_region_of_a_normal_sample_is_its_middle():
     assert (high - 10) / 2 == pytest.approx(norm.ppf(0.95), abs=0.05)
 
 
-@pytest.mark.parametrize("likelihood", ["paper", "area"])
-def test_the_region_holds_a_fraction_rho_and_ends_at_tau(likelihood):
+# Regions end a hundredth below τ. Areas keep the way back to the density at 33 heights only.
+@pytest.mark.parametrize(("likelihood", "rtol"), [("paper", 1e-6), ("area", 0.03)])
+def test_the_region_holds_a_fraction_rho_and_ends_at_tau(likelihood, rtol):
     rng = np.random.default_rng(1)
     x = np.concatenate((rng.normal(0, 1, 3000), rng.normal(20, 1, 3000)))
     fitted = fit_one(x, rho=0.8, likelihood=likelihood)
@@ -26,7 +27,9 @@ def test_the_region_holds_a_fraction_rho_and_ends_at_tau(likelihood):
     inside = sum(np.mean((low <= x) & (x <= high)) for low, high in regions)
     assert inside == pytest.approx(0.8, abs=0.005)
     ends = np.array(regions).ravel()
-    np.testing.assert_allclose(density_curve(fitted, 0, ends), np.exp(fitted.log_tau[0]), rtol=0.03)
+    np.testing.assert_allclose(
+        density_curve(fitted, 0, ends), np.exp(fitted.log_tau[0] - 0.01), rtol=rtol
+    )
 
 
 @pytest.mark.parametrize("likelihood", ["paper", "area"])

@@ -128,6 +128,14 @@ def test_a_full_disk_is_an_error_that_names_the_partition(client: Any, table: pd
     assert tasks_left(client) == []
 
 
+def lone_worker(*, processes: bool) -> distributed.LocalCluster:
+    """Return a cluster of one worker that says nothing of its end."""
+    return distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=processes, dashboard_address=":0",
+        silence_logs=logging.CRITICAL,
+    )  # fmt: skip
+
+
 def test_a_partition_that_kills_its_worker_is_a_clear_error(table: pd.DataFrame) -> None:
     def read(number: int) -> pd.DataFrame:
         if number == 1:
@@ -136,12 +144,9 @@ def test_a_partition_that_kills_its_worker_is_a_clear_error(table: pd.DataFrame)
 
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        lone_worker(processes=True) as cluster,
         distributed.Client(cluster) as active,
-    ):  # fmt: skip
+    ):
         model = ADMERCS()
         with pytest.raises(ClusterError, match=r"died again and again.*memory"):
             model.fit(dd.from_map(read, range(2), meta=table.iloc[:0]))
@@ -204,12 +209,9 @@ def test_workers_that_are_gone_for_good_are_a_clear_error(
 ) -> None:
     monkeypatch.setattr("admercs.distributed.run.PATIENCE", 1.0)
     with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        lone_worker(processes=False) as cluster,
         distributed.Client(cluster) as active,
-    ):  # fmt: skip
+    ):
         model = ADMERCS(verbose=once("trees", lambda: cluster.scale(0)))
         with pytest.raises(ClusterError, match="All workers are gone"):
             model.fit(cut(table, [900]))
@@ -224,10 +226,7 @@ def test_no_rows_at_all(client: Any, table: pd.DataFrame) -> None:
 
 def test_a_lost_scheduler_is_a_clear_error(table: pd.DataFrame) -> None:
     with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        lone_worker(processes=False) as cluster,
         distributed.Client(cluster),
     ):  # fmt: skip
         model = ADMERCS(verbose=once("trees", cluster.close))

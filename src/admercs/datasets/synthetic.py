@@ -3,11 +3,11 @@
 The rows are made from the patterns of :mod:`admercs.datasets.patterns`. An anomaly takes both its
 values from normal points, but from two different ones, so that each value alone is about
 as common as any other and only the combination gives the row away. It lies off the pattern
-beyond doubt: who knew the true density could tell all anomalies from all normal rows.
+as good as certainly: who knew the true density could tell nearly all anomalies from normal rows.
 
 The paper describes its sets in words. The constants here and the shapes were chosen so that the
-paper's other detectors come out about where the paper has them; AD-MERCS was not run meanwhile.
-docs/experiments.md says how far that went.
+paper's other detectors come out about where the paper has them. docs/experiments.md says how far that
+went, and what was known of AD-MERCS meanwhile.
 """
 
 from __future__ import annotations
