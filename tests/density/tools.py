@@ -66,7 +66,7 @@ def make_forest(*leaf_counts: int, scorers: dict[int, int] | None = None) -> For
         missing_left=np.zeros(n, bool), left=np.array(left, np.int32),
         right=np.array(right, np.int32), parent=np.array(parent, np.int32),
         n=np.zeros(n, np.int64), impurity=np.zeros(n), scorer=scorer,
-        subsets=np.zeros((0, 4), np.uint64),
+        subsets=np.zeros((0, 4), np.uint64), idle=np.zeros(n, np.uint64),
     )  # fmt: skip
 
 

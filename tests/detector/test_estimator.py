@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -200,6 +202,21 @@ def test_saved_and_loaded(model: ADMERCS, cars: pd.DataFrame, tmp_path) -> None:
     assert list(again.feature_names_in_) == list(cars.columns)
     assert [str(c) for c in again.contexts_] == [str(c) for c in model.contexts_]
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_model_saved_before_idle_tests_were_looked_for(model: ADMERCS, cars, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    model.save(tmp_path / "new.admercs")
+    with (
+        zipfile.ZipFile(tmp_path / "new.admercs") as new,
+        zipfile.ZipFile(tmp_path / "old.admercs", "w") as old,
+    ):
+        header = {**json.loads(new.read("model.json")), "format_version": 1}
+        old.writestr("model.json", json.dumps(header))
+        for name in set(new.namelist()) - {"model.json", "forest/idle.npy"}:
+            old.writestr(name, new.read(name))
+    again = ADMERCS.load(tmp_path / "old.admercs")
+    assert again.model_.forest.idle.sum() == 0 < model.model_.forest.idle.sum()
+    np.testing.assert_array_equal(again.score_samples(cars), model.score_samples(cars))
 
 
 def test_pickled_and_cloned(model: ADMERCS, cars: pd.DataFrame) -> None:

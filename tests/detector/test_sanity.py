@@ -8,6 +8,7 @@ import pytest
 from admercs import ADMERCS
 from admercs.detector.sanity import check_forest
 from admercs.trees.forest import Forest
+from admercs.trees.nodes import depths
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +40,18 @@ def test_trees_that_end_elsewhere(forest: Forest) -> None:
     root[1] += 1
     with pytest.raises(ValueError, match="forest/root"):
         check_forest(forest._replace(root=root), 3)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 63])
+def test_idle_tests_that_are_not_on_the_path_or_its_last(forest: Forest, shift: int) -> None:
+    idle = forest.idle.copy()
+    deepest = int(depths(forest.parent).argmax())
+    idle[deepest] |= np.uint64(1) << np.uint64(min(63, depths(forest.parent)[deepest] - 1 + shift))
+    with pytest.raises(ValueError, match="forest/idle"):
+        check_forest(forest._replace(idle=idle), 3)
+
+
+def test_idle_tests_of_the_wrong_kind(forest: Forest) -> None:
+    for idle in (forest.idle[1:], forest.idle.astype(np.float64)):
+        with pytest.raises(ValueError, match="forest/idle"):
+            check_forest(forest._replace(idle=idle), 3)

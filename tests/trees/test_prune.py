@@ -7,7 +7,8 @@ import pytest
 
 from admercs.datasets import make_synth_i
 from admercs.trees.growth import TreeSettings
-from admercs.trees.prune import depths, prune, split_gains
+from admercs.trees.nodes import depths
+from admercs.trees.prune import prune, split_gains
 
 from .conftest import grow
 
@@ -20,7 +21,7 @@ def test_pruned_trees_are_those_that_stricter_settings_grow(
     X = make_synth_i(2).X
     large = grow(X, TreeSettings("paper", 12, 0.01, 0.001, purest_scores))
     gains = split_gains(large.forest, large.leaves, lambda m: X[:, m])
-    keep = (gains >= decrease) & (depths(large.forest) < depth)
+    keep = (gains >= decrease) & (depths(large.forest.parent) < depth)
     forest, home = prune(large.forest, keep, purest_scores)
     alone = grow(X, TreeSettings("paper", depth, 0.01, decrease, purest_scores))
     for name, values in alone.forest._asdict().items():

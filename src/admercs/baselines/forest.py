@@ -9,7 +9,8 @@ import numpy as np
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
 from admercs.trees.growth import TreeSettings, grow_forest
-from admercs.trees.prune import depths, prune, split_gains
+from admercs.trees.nodes import depths
+from admercs.trees.prune import prune, split_gains
 from admercs.trees.walk import find_leaves
 
 __all__ = ["RegressionForest", "encode"]
@@ -104,7 +105,7 @@ class RegressionForest:
     def _splits(self) -> tuple[np.ndarray, np.ndarray]:
         """What each split removes, and how deep it lies."""
         gains = split_gains(self.forest, self._leaves, lambda m: self._rows[:, m])
-        return gains, depths(self.forest)
+        return gains, depths(self.forest.parent)
 
     def stopped_earlier(self, max_depth: int, min_impurity_decrease: float) -> RegressionForest:
         """Return the trees that stricter settings would have grown."""

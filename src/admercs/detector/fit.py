@@ -21,7 +21,9 @@ from admercs.table.bins import bin_table
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest, Leaves
+from admercs.trees.grow import layout_of
 from admercs.trees.growth import TreeSettings, grow_forest
+from admercs.trees.idle import with_idle_tests
 
 # Levels at which the training evidence is remembered: fine where percentiles matter.
 QUANTILE_LEVELS = np.unique(
@@ -77,6 +79,7 @@ def fit_model(
         codes, binning.edges, binning.n_codes, schema.used, table.column, settings.trees, n_jobs,
         tell("trees"),
     )  # fmt: skip
+    forest = with_idle_tests(forest, codes, leaves, layout_of(binning), n_jobs)
     likelihoods = fit_likelihoods(
         forest, codes, leaves, table.column, binning.edges, schema.used, settings.judging.rho,
         n_jobs, tell("densities"), likelihood=settings.judging.likelihood, kernel=settings.judging.kernel,

@@ -21,7 +21,7 @@ from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 
 FORMAT = "admercs model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 HEADER = "model.json"
 
 
@@ -132,6 +132,8 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray:
 
 def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
     """Put the model together from its parts."""
+    if header["format_version"] < 2:  # written before idle tests were looked for
+        arrays["forest/idle"] = np.zeros(len(arrays["forest/feature"]), np.uint64)
     rows = np.split(arrays["members/row"], np.cumsum(arrays["members/count"])[:-1])
     return Model(
         schema=Schema.from_dict(header["schema"]),

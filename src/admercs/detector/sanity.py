@@ -9,6 +9,7 @@ from admercs.density.likelihoods import Likelihoods
 from admercs.density.tails import N_PARTS
 from admercs.detector.model import Model
 from admercs.trees.forest import Forest
+from admercs.trees.nodes import depths
 
 
 def check_model(model: Model) -> None:
@@ -35,6 +36,7 @@ def check_forest(forest: Forest, n_columns: int) -> None:
     _require(_within(forest.scorer, 0, n_nodes), "forest/scorer")
     _require(_within(forest.subset, -1, len(forest.subsets)), "forest/subset")
     _require(forest.subsets.ndim == 2 and forest.subsets.shape[1] == 4, "forest/subsets")
+    _check_idle(forest)
 
 
 def _check_order(forest: Forest) -> None:
@@ -46,6 +48,14 @@ def _check_order(forest: Forest) -> None:
         _require(bool(right == end[left]), "forest/right")
         end[node] = end[right]
     _require(bool(np.array_equal(end[forest.root[:-1]], forest.root[1:])), "forest/root")
+
+
+def _check_idle(forest: Forest) -> None:
+    """Check that idle tests lie on the path of their node, and that its last test is none of them."""
+    sound = forest.idle.dtype == np.uint64 and len(forest.idle) == len(forest.feature)
+    _require(sound, "forest/idle")
+    last = np.maximum(depths(forest.parent) - 1, 0).astype(np.uint64)
+    _require(not (forest.idle >> last).any(), "forest/idle")
 
 
 def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:

@@ -35,7 +35,6 @@ from admercs.distributed.pieces import (
     Walk,
     add_lists,
     check_rows,
-    layout_of,
     open_numbers,
     positions,
 )
@@ -44,6 +43,7 @@ from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
+from admercs.trees.grow import layout_of
 from admercs.trees.nodes import NodeArrays
 
 Ints = NDArray[np.int64]

@@ -38,6 +38,7 @@ from admercs.distributed.densities import (
 from admercs.distributed.drafts import Limits
 from admercs.distributed.edges import encode_on_cluster
 from admercs.distributed.growth import Target, grow_on_cluster, make_targets
+from admercs.distributed.idle import idle_tests_on_cluster
 from admercs.distributed.local import some_client
 from admercs.distributed.pieces import (
     Placed,
@@ -102,6 +103,7 @@ def fit_on_cluster(
         targets = _targets(run, pieces, schema, binning, settings)
         forest, trees = grow_on_cluster(run, pieces, targets, binning, settings.trees)
         placed, by_code = place_on_cluster(run, pieces, schema, binning, forest, trees)
+        forest = idle_tests_on_cluster(run, pieces, placed, binning, forest)
         del pieces, targets
         likelihoods = fit_likelihoods_on_cluster(
             run, placed, by_code, schema, binning, forest, settings

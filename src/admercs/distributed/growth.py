@@ -12,12 +12,12 @@ from distributed import Future
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.distributed.pieces import Piece, layout_of
+from admercs.distributed.pieces import Piece
 from admercs.distributed.run import Run
 from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
-from admercs.trees.grow import Growing, GrowthRules, Layout, widths
+from admercs.trees.grow import Growing, GrowthRules, Layout, layout_of, widths
 from admercs.trees.growth import TreeSettings, growth_rules, join_trees
 from admercs.trees.levels import (
     Level,

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from admercs.distributed.selection import Sample, merge_samples, sketch_values
-from admercs.table.bins import Binning
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared, prepare
 from admercs.table.schema import Schema
@@ -19,7 +18,6 @@ from admercs.table.summary import TableSummary, merge_summaries, summarise
 from admercs.table.values import RawColumn
 from admercs.trees.forest import Leaves, leaf_type
 from admercs.trees.grow import Layout
-from admercs.trees.histograms import code_offsets
 from admercs.trees.levels import find_turns
 from admercs.trees.nodes import NodeArrays
 
@@ -60,11 +58,6 @@ class Placed(NamedTuple):
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.leaves.number.shape[1])
-
-
-def layout_of(binning: Binning) -> Layout:
-    """Return where the codes of each column start in a histogram."""
-    return Layout(code_offsets(binning.n_codes), binning.is_nominal)
 
 
 class Walk(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -58,16 +59,22 @@ class Paths:
         self._attributes: dict[int, int] = {}
 
     def ranges(self, node: int) -> dict[int, Range]:
-        """Return what holds for each attribute that the path tests, in the order of the tests."""
+        """Return what holds for each attribute that the path tests, in the order of the tests.
+
+        Tests that change nothing are left out: they allow the same training rows without them.
+        """
         known = self._ranges.get(node)
         if known is None:
-            parent = int(self._forest.parent[node])
-            known = {} if parent < 0 else self._narrowed(self.ranges(parent), parent, node)
+            known = {}
+            idle = int(self._forest.idle[node])
+            for k, (parent, child) in enumerate(pairwise(self._forest.path(node))):
+                if not idle >> k & 1:
+                    known = self._narrowed(known, parent, child)
             self._ranges[node] = known
         return known
 
     def attributes(self, node: int) -> int:
-        """Return the set of attributes that the path tests, as bits of an integer."""
+        """Return the set of attributes in these ranges, as bits of an integer."""
         known = self._attributes.get(node)
         if known is None:
             known = sum(1 << attribute for attribute in self.ranges(node))

@@ -33,6 +33,7 @@ class Forest(NamedTuple):
     impurity: NDArray[np.float64]
     scorer: NDArray[np.int32]  # leaves: the node on the path whose rows judge a row of this leaf
     subsets: NDArray[np.uint64]  # n x 4: bit c is set when category code c goes left
+    idle: NDArray[np.uint64]  # bit k is set when the k-th test of the path, from 0, changes nothing
 
     @property
     def n_trees(self) -> int:

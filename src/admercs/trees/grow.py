@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from admercs.table.bins import Binning
 from admercs.trees.criteria import XLOGX, earns_split, impurity, node_purity
-from admercs.trees.histograms import CLASSES, MOMENT_WIDTH, N_MOMENTS
+from admercs.trees.histograms import CLASSES, MOMENT_WIDTH, N_MOMENTS, code_offsets
 from admercs.trees.nodes import (
     NodeArrays,
     empty_nodes,
@@ -51,6 +52,11 @@ class Layout(NamedTuple):
 
     offsets: Ints
     is_nominal: NDArray[np.bool_]
+
+
+def layout_of(binning: Binning) -> Layout:
+    """Return where the codes of each column start in a histogram."""
+    return Layout(code_offsets(binning.n_codes), binning.is_nominal)
 
 
 class Counted(NamedTuple):

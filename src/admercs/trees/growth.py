@@ -223,6 +223,7 @@ def join_trees(
         if settings.purest_scores
         else np.arange(len(parent), dtype=np.int32),
         subsets=np.ascontiguousarray(whole("bits")[splits_set]),
+        idle=np.zeros(len(feature), np.uint64),  # see `idle`
     )
 
 

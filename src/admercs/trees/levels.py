@@ -18,7 +18,7 @@ from admercs._compile import kernel
 from admercs.trees.forest import leaf_type
 from admercs.trees.grow import Counted, Growing, GrowthRules, Hist, Ints, Layout, Split, widths
 from admercs.trees.histograms import add_rows, histogram_type, total_up
-from admercs.trees.nodes import NodeArrays, left_codes, of_each
+from admercs.trees.nodes import NodeArrays, depths, left_codes, of_each
 
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 Rows = NDArray[np.int32]
@@ -135,11 +135,9 @@ def find_turns(nodes: NodeArrays, layout: Layout) -> Turns:
     nominal = layout.is_nominal[nodes.feature[inner]]
     is_left = left_codes(nodes, inner, nominal, following.shape[1])
     following[inner] = np.where(is_left, nodes.left[inner, None], nodes.right[inner, None])
-    depth = np.zeros(n_nodes, np.int64)
-    for node in inner:  # a parent comes before its children
-        depth[nodes.left[node]] = depth[nodes.right[node]] = depth[node] + 1
     # A leaf looks at column 0, and stays where it is whatever it sees there.
-    return Turns(np.maximum(nodes.feature, 0).astype(np.uint32), following, int(depth.max()))
+    column = np.maximum(nodes.feature, 0).astype(np.uint32)
+    return Turns(column, following, int(depths(nodes.parent).max()))
 
 
 @kernel

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from admercs.trees.forest import Forest
+
 
 class NodeArrays(NamedTuple):
     """The nodes of one tree; numbers count within the tree."""
@@ -102,3 +104,41 @@ def renumber(nodes: NodeArrays, order: list[int]) -> tuple[NodeArrays, NDArray[n
         left=number[arranged.left], right=number[arranged.right], parent=number[arranged.parent]
     )
     return arranged, number
+
+
+def depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return how many splits lie above each node; a parent comes before its children.
+
+    Examples
+    --------
+    >>> depths(np.array([-1, 0, 1, 1, 0]))
+    array([0, 1, 2, 2, 1])
+    """
+    depth: list[int] = []
+    for above in parent.tolist():
+        depth.append(0 if above < 0 else depth[above] + 1)
+    return np.array(depth, np.int64)
+
+
+def tree_nodes(forest: Forest, tree: int) -> NodeArrays:
+    """Return the nodes of one tree of a forest."""
+    first = int(forest.root[tree])
+    mine = slice(first, int(forest.root[tree + 1]))
+
+    def within(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.where(numbers[mine] < 0, -1, numbers[mine] - first).astype(np.int32)
+
+    subset = forest.subset[mine]
+    bits = np.zeros((len(subset), 4), np.uint64)
+    bits[subset >= 0] = forest.subsets[subset[subset >= 0]]
+    return NodeArrays(
+        feature=forest.feature[mine],
+        bin=forest.bin[mine],
+        bits=bits,
+        missing_left=forest.missing_left[mine],
+        left=within(forest.left),
+        right=within(forest.right),
+        parent=within(forest.parent),
+        n=forest.n[mine],
+        impurity=forest.impurity[mine],
+    )

@@ -53,14 +53,6 @@ def split_gains(
     return gains
 
 
-def depths(forest: Forest) -> NDArray[np.int64]:
-    """Return how many splits lie above each node."""
-    depth = np.zeros(len(forest.feature), np.int64)
-    for node in np.flatnonzero(forest.parent >= 0):  # preorder: a parent comes before its children
-        depth[node] = depth[forest.parent[node]] + 1
-    return depth
-
-
 def prune(
     forest: Forest, keep: NDArray[np.bool_], purest_scores: bool = False
 ) -> tuple[Forest, NDArray[np.int32]]:
@@ -117,5 +109,6 @@ def prune(
         if purest_scores
         else np.arange(len(parent), dtype=np.int32),
         subsets=forest.subsets,
+        idle=forest.idle[stays],
     )
     return smaller, number[old_home]
