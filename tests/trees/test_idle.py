@@ -126,6 +126,20 @@ def test_idle_tests_are_those_of_a_plain_look(grown: Grown) -> None:
     assert found.idle.any()
 
 
+def test_huge_trees_are_left_as_they_are(grown: Grown, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("admercs.trees.idle.MOST_NODES", 10)
+    idle = with_idle_tests(*grown).idle
+    for tree, (start, stop) in enumerate(pairwise(grown.forest.root)):
+        expected = plainly_idle(grown, tree) if stop - start <= 10 else 0
+        np.testing.assert_array_equal(idle[start:stop], expected)
+
+
+def test_a_survey_in_small_portions(grown: Grown, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("admercs.trees.strays.MOST_WORDS", 100)
+    monkeypatch.setattr("admercs.trees.strays.SAMPLE", 1)
+    check(grown, with_idle_tests(*grown).idle)
+
+
 def test_threads_make_no_difference(grown: Grown) -> None:
     one, two = with_idle_tests(*grown), with_idle_tests(*grown, n_jobs=2)
     np.testing.assert_array_equal(one.idle, two.idle)

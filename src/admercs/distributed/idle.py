@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from distributed import Future
 
 from admercs.distributed.pieces import Piece, Placed
@@ -12,7 +11,7 @@ from admercs.distributed.run import Run
 from admercs.table.bins import Binning
 from admercs.trees.forest import Forest
 from admercs.trees.grow import Layout, layout_of
-from admercs.trees.idle import Search
+from admercs.trees.idle import Search, trees_to_search, with_idle
 from admercs.trees.strays import (
     Bits,
     Question,
@@ -41,26 +40,22 @@ def idle_tests_on_cluster(
     binning : Binning
     forest : Forest
     """
-    layout = layout_of(binning)
-    shapes = {tree: Shape.of(forest, tree, layout) for tree in range(forest.n_trees)}
-    trees = [tree for tree, shape in shapes.items() if shape.tests.any()]
+    trees, layout = trees_to_search(forest), layout_of(binning)
     if not trees:
         return forest
     shared = run.share((forest, layout))
     groups = [([pieces[p] for p in g], [placed[p] for p in g]) for g in run.groups(pieces)]
     parts = [run.submit(survey_trees, *group, shared, trees) for group in groups]
     surveys = run.result(run.reduce(merge_tree_surveys, parts))
-    searches = {tree: Search(shapes[tree], surveys[tree]) for tree in trees}
+    searches = {
+        tree: Search(Shape.of(forest, tree, layout), found) for tree, found in surveys.items()
+    }
     while questions := open_questions(searches):
         asked = run.share(questions)
         parts = [run.submit(ask_trees, *group, shared, asked) for group in groups]
         for tree, unseen in run.result(run.reduce(merge_answers, parts)).items():
             searches[tree].answer(unseen)
-    idle = [
-        shape.tests if tree not in searches else searches[tree].idle
-        for tree, shape in shapes.items()
-    ]
-    return forest._replace(idle=np.concatenate(idle))
+    return with_idle(forest, {tree: search.idle for tree, search in searches.items()})
 
 
 def open_questions(searches: dict[int, Search]) -> dict[int, Question]:

@@ -18,6 +18,10 @@ from admercs.trees.grow import Layout
 from admercs.trees.levels import Codes
 from admercs.trees.strays import Bits, Question, Rows, Shape, Survey, find_strays, survey
 
+# The search takes the square of the nodes in time and memory. Whoever grows larger trees, leaves of a few rows in a
+# large table, would wait longer for it than for the trees.
+MOST_NODES = 2048
+
 
 class Search:
     """The search for idle tests in one tree; sets of tests and of leaves are the bits of whole numbers.
@@ -45,20 +49,26 @@ class Search:
     @property
     def idle(self) -> Bits:
         """The idle tests of each node."""
-        return self._per_node(self._idle)
+        idle = np.zeros(len(self._parent), np.uint64)
+        idle[list(self._idle)] = list(self._idle.values())
+        return idle
 
     @property
     def question(self) -> Question | None:
         """What is to be asked of the rows; None if nothing is left to be asked."""
         if not self._asked:
             return None
-        asked, given_up, hope = (dict.fromkeys(range(len(self._parent)), 0) for _ in range(3))
+        n_nodes = len(self._parent)
+        asked, given_up, hope = [0] * n_nodes, [0] * n_nodes, [0] * n_nodes
+        whence: dict[int, int] = {}
         for (node, test), leaves in self._strays.items():
             asked[node] |= test
             given_up[node] = self._idle[node]
-            for leaf in bits(leaves):
-                hope[leaf.bit_length() - 1] |= test
-        return Question(*(self._per_node(tests) for tests in (asked, given_up, hope)))
+            whence[test] = whence.get(test, 0) | leaves
+        for test, leaves in whence.items():
+            for leaf in members(leaves):
+                hope[leaf] |= test
+        return Question(*(np.array(tests, np.uint64) for tests in (asked, given_up, hope)))
 
     def answer(self, unseen: Bits) -> None:
         """Go on, given the tests asked about for which no row strays."""
@@ -75,8 +85,7 @@ class Search:
             self._strays = {
                 (node, test): leaves
                 for node, tests in self._asked.items()
-                for test in bits(tests)
-                if (leaves := self._possible_strays(node, test))
+                for test, leaves in self._possible_strays(node, tests)
             }
             if self._strays:
                 return
@@ -89,22 +98,19 @@ class Search:
             self._open[node] ^= lowest(tests)
         self._asked = {node: lowest(tests) for node, tests in self._open.items() if tests}
 
-    def _possible_strays(self, node: int, test: int) -> int:
-        """Return the leaves that may have rows that fail a test, and those given up, but no other."""
+    def _possible_strays(self, node: int, tests: int) -> Iterator[tuple[int, int]]:
+        """Go through tests with leaves that may have rows that fail this one and those given up, but no other."""
         idle, leaves = self._idle[node], -1
-        while leaves:
-            way_in = 1 << self._depth[node] - 1
-            if way_in == test:
-                return leaves & self._inside[self._sibling[node]]
-            if not way_in & idle:
+        test = 1 << self._depth[node] - 1
+        while leaves and tests:  # from the lowest test of the path upwards
+            if test & tests:
+                tests ^= test
+                strays = leaves & self._inside[self._sibling[node]]
+                if strays:
+                    yield test, strays
+            if not test & idle:
                 leaves &= self._enters[node]
-            node = self._parent[node]
-        return 0
-
-    def _per_node(self, tests: dict[int, int]) -> Bits:
-        array = np.zeros(len(self._parent), np.uint64)
-        array[list(tests)] = list(tests.values())
-        return array
+            node, test = self._parent[node], test >> 1
 
 
 def lowest(tests: int) -> int:
@@ -112,11 +118,19 @@ def lowest(tests: int) -> int:
     return 1 << tests.bit_length() >> 1
 
 
-def bits(number: int) -> Iterator[int]:
-    """Return the members of a set one by one, each as a set."""
+def members(number: int) -> list[int]:
+    """Return the places of the bits of a whole number, from the last to the first.
+
+    Examples
+    --------
+    >>> members(0b1011)
+    [3, 1, 0]
+    """
+    places = []
     while number:
-        yield number & -number
-        number &= number - 1
+        places.append(number.bit_length() - 1)
+        number ^= 1 << places[-1]
+    return places
 
 
 def with_idle_tests(
@@ -128,12 +142,26 @@ def with_idle_tests(
 
     def search(tree: int) -> Bits:
         shape = Shape.of(forest, tree, layout)
-        if not shape.tests.any():
-            return shape.tests
         found = Search(shape, survey(shape, [rows], [sample]))
         while (question := found.question) is not None:
             found.answer(find_strays(shape, question, [rows]))
         return found.idle
 
+    trees = trees_to_search(forest)
     with ThreadPoolExecutor(max(1, n_jobs)) as pool:
-        return forest._replace(idle=np.concatenate(list(pool.map(search, range(forest.n_trees)))))
+        return with_idle(forest, dict(zip(trees, pool.map(search, trees), strict=True)))
+
+
+def trees_to_search(forest: Forest) -> list[int]:
+    """Return the trees in which some path has two tests, which takes five nodes, but not huge ones."""
+    n_nodes = np.diff(forest.root)
+    trees: list[int] = np.flatnonzero((n_nodes >= 5) & (n_nodes <= MOST_NODES)).tolist()
+    return trees
+
+
+def with_idle(forest: Forest, idle: dict[int, Bits]) -> Forest:
+    """Write down the idle tests of some trees; the others have none."""
+    whole = np.zeros_like(forest.idle)
+    for tree, tests in idle.items():
+        whole[forest.root[tree] : forest.root[tree + 1]] = tests
+    return forest._replace(idle=whole)

@@ -23,7 +23,9 @@ from admercs.trees.nodes import depths, tree_nodes
 Bits = NDArray[np.uint64]
 
 # Rows of a piece that are asked first.
-SAMPLE = 4096
+SAMPLE = 1024
+# Words of 64 bits that are compared at a time: 32 MB.
+MOST_WORDS = 1 << 22
 
 
 class Rows(NamedTuple):
@@ -61,7 +63,7 @@ class Shape(NamedTuple):
         for node, last in zip(inner[::-1].tolist(), right[::-1].tolist(), strict=True):
             end[node] = end[last]  # preorder: the right half comes last
         depth, leaves = depths(nodes.parent), forest.leaves(tree)
-        told = np.union1d(leaves, forest.scorer[leaves]) - forest.root[tree]
+        told = np.append(leaves, forest.scorer[leaves]) - forest.root[tree]
         # The last test of a path, by which a node parts from its sibling, is never idle.
         last_test = np.uint64(1) << np.maximum(depth[told] - 1, 0).astype(np.uint64)
         tests = np.zeros(len(depth), np.uint64)
@@ -81,26 +83,30 @@ class Question(NamedTuple):
 class Survey(NamedTuple):
     """What all rows of some pieces tell at first."""
 
-    enters: NDArray[
-        np.uint8
-    ]  # per node, as bits: leaves with rows that pass the test that leads to it
+    # Per node, as bits: leaves with rows that pass the test that leads to it.
+    enters: NDArray[np.uint8]
     unseen: Bits  # tests that may be idle, as far as a sample of the rows can tell
 
 
 def survey(shape: Shape, pieces: Sequence[Rows], samples: Sequence[Rows]) -> Survey:
     """Let all rows of some pieces say which tests they pass, and those of samples go astray."""
-    n_nodes, n_codes = shape.turns.next.shape
+    column, following = shape.turns.column, shape.turns.next
+    n_nodes, n_codes = following.shape
     enters = np.zeros((n_nodes, n_nodes), np.bool_)
-    seen = np.empty((n_nodes, n_codes), np.bool_)
-    inner = np.flatnonzero(shape.turns.next[:, 0] != np.arange(n_nodes))
-    for column in np.unique(shape.turns.column[inner]):
+    # Flags of codes, in whole words of 64 bits.
+    seen, goes_left = np.zeros((2, n_nodes, -(-n_codes // 64) * 64), np.bool_)
+    goes_left[:, :n_codes] = following == np.arange(1, n_nodes + 1)[:, None]  # preorder
+    inner = np.flatnonzero(following[:, 0] != np.arange(n_nodes))
+    for attribute in np.unique(column[inner]):
         seen[:] = False
         for piece in pieces:
-            note(piece.codes[column], piece.leaf[shape.tree], seen)
-        mine = inner[shape.turns.column[inner] == column]
-        goes = shape.turns.next[mine]
-        for child in (mine + 1, shape.sibling[mine + 1]):  # preorder: the left child is next
-            enters[child] = (goes == child[:, None]).astype(np.float32) @ seen.T.astype(np.float32)
+            note(piece.codes[attribute], piece.leaf[shape.tree], seen)
+        there = np.packbits(seen, axis=1).view(np.uint64)
+        mine = inner[column[inner] == attribute]
+        for some in np.array_split(mine, 1 + mine.size * there.size // MOST_WORDS):
+            left = np.packbits(goes_left[some], axis=1).view(np.uint64)[:, None]
+            enters[some + 1] = (left & there).any(axis=2)
+            enters[shape.sibling[some + 1]] = (~left & there).any(axis=2)
     all_hope = np.full(n_nodes, ~np.uint64(0))
     question = Question(shape.tests, np.zeros_like(shape.tests), all_hope)
     return Survey(
@@ -122,22 +128,14 @@ def merge_unseen(parts: Sequence[Bits]) -> Bits:
 
 def find_strays(shape: Shape, question: Question, pieces: Sequence[Rows]) -> Bits:
     """Return the tests asked about for which no row strays."""
-    tree, turns, parent, sibling, depth, end, _ = shape
-    asked, given_up, hope = question
-    unseen, hope, nodes = asked.copy(), hope.copy(), np.arange(len(parent))
-    # Tests given up by some node at or below each node.
-    both = np.stack([nodes, end], axis=1).ravel()
-    some_give_up = np.bitwise_or.reduceat(np.append(given_up, given_up[-1:]), both)[::2]
-    # How many nodes at or below each node are looked for, by test.
-    level = np.arange(turns.depth, dtype=np.uint64)[:, None]
-    up_to = np.zeros((turns.depth, len(parent) + 1), np.int32)
-    np.cumsum((asked >> level) & np.uint64(1), axis=1, out=up_to[:, 1:])
-    below = up_to[:, end] - up_to[:, nodes]
-    room = np.empty((2, turns.depth + 1), np.uint64)
+    turns, (asked, given_up, hope) = shape.turns, question
+    unseen, ways = asked.copy(), np.empty((turns.depth, len(asked)), np.int32)
+    waiting = np.empty((2, turns.depth), np.uint64)
     for codes, leaf in pieces:
+        below, n_ways = np.zeros_like(ways), np.zeros(len(asked), np.int32)
         stray(
-            codes, leaf[tree], turns.column, turns.next, parent, sibling, depth, given_up,
-            some_give_up, unseen, below, hope, room,
+            codes, leaf[shape.tree], turns.column, turns.next, shape.parent, shape.sibling, shape.depth,
+            hope, given_up, unseen, given_up.copy(), below, ways, n_ways, waiting,
         )  # fmt: skip
     return unseen
 
@@ -151,39 +149,61 @@ def note(codes, leaf, seen):  # type: ignore[no-untyped-def]
 
 @kernel
 def stray(  # type: ignore[no-untyped-def]
-    codes, leaf, column, turns, parent, sibling, depth, given_up, some_give_up, unseen, below, hope,
-    room,
+    codes, leaf, column, turns, parent, sibling, depth, hope, given_up, unseen, some_give_up, below,
+    ways, n_ways, waiting,
 ):  # fmt: skip
     """Send each row astray at the tests of its path where there is hope, and on as its codes tell.
 
     Where a node below has given up a test, a row that fails it goes both ways. Whoever is reached is looked for no
-    longer, and a test at which nobody is left to be found is no hope any more.
+    longer. All after `unseen` is room to work in.
     """
     one, none = np.uint64(1), np.uint64(0)
+    left = 0
+    for node in range(len(parent) - 1, -1, -1):  # preorder: a parent comes before its children
+        # How many of the nodes from here down are looked for, by test; what some of them have given up.
+        for level in range(len(below)):
+            if unseen[node] >> np.uint64(level) & one != none:
+                below[level, node] += 1
+                left += 1
+            if node > 0:
+                below[level, parent[node]] += below[level, node]
+        if node > 0:
+            some_give_up[parent[node]] |= some_give_up[node]
+    for node in range(len(parent)):
+        # The wrong ways that rows of a leaf may go.
+        on = node
+        while on > 0:
+            if hope[node] >> np.uint64(depth[on] - 1) & one != none:
+                ways[n_ways[node], node] = sibling[on]
+                n_ways[node] += 1
+            on = parent[on]
     for i in range(np.uint64(len(leaf))):
         start = np.uint64(leaf[i])
-        if hope[start] == none:
+        if n_ways[start] == 0:
             continue
-        node = np.int64(start)
-        while parent[node] >= 0:
-            above = np.int64(parent[node])
-            level = depth[above]
+        if left == 0:
+            break
+        way = 0
+        while way < n_ways[start]:
+            wrong = np.int64(ways[way, start])
+            level = depth[wrong] - 1
             test = one << np.uint64(level)
-            waiting = 0
-            if hope[start] & test != none:
-                if below[level, sibling[node]] > 0:
-                    room[0, 0], room[1, 0] = sibling[node], none
-                    waiting = 1
-                else:
-                    hope[start] ^= test
-            while waiting > 0:
-                waiting -= 1
-                at, failed = np.int64(room[0, waiting]), room[1, waiting]
+            if below[level, wrong] == 0:  # nobody is left to be found: the last way takes its place
+                n_ways[start] -= 1
+                ways[way, start] = ways[n_ways[start], start]
+                continue
+            way += 1
+            waiting[0, 0], waiting[1, 0] = wrong, none
+            n_waiting = 1
+            while n_waiting > 0:
+                n_waiting -= 1
+                at, failed = np.int64(waiting[0, n_waiting]), waiting[1, n_waiting]
                 while below[level, at] > 0 and failed & ~some_give_up[at] == none:
                     if unseen[at] & test != none and failed & ~given_up[at] == none:
                         unseen[at] ^= test
+                        left -= 1
                         up = at
-                        while up != above:
+                        while up >= 0:
                             below[level, up] -= 1
                             up = np.int64(parent[up])
                     turn = np.int64(turns[at, codes[column[at], i]])
@@ -191,7 +211,6 @@ def stray(  # type: ignore[no-untyped-def]
                         break
                     too = failed | one << np.uint64(depth[at])
                     if too & ~some_give_up[sibling[turn]] == none:
-                        room[0, waiting], room[1, waiting] = sibling[turn], too
-                        waiting += 1
+                        waiting[0, n_waiting], waiting[1, n_waiting] = sibling[turn], too
+                        n_waiting += 1
                     at = turn
-            node = above
