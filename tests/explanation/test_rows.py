@@ -67,6 +67,13 @@ def test_a_global_outlier_is_compared_with_the_whole_table(model, table) -> None
     assert first.text.endswith("but this person has 400.25 kEUR.")
 
 
+@pytest.mark.parametrize("noun", ["", " ", None])
+def test_rows_that_are_called_nothing(model, table, noun) -> None:
+    for tell in (model.patterns, lambda noun: model.explain(table.head(1), noun=noun)):
+        with pytest.raises(ValueError, match="noun must say what rows are called"):
+            tell(noun=noun)
+
+
 def test_missing_values_have_a_sentence(model, table) -> None:
     row = table[table["night work"]].head(1).astype(object).assign(age=None).astype({"age": float})
     reasons = model.explain(row, top=None)[0].reasons

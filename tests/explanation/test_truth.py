@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -99,6 +100,26 @@ def test_first_reasons_on_hics_name_a_true_subspace(data) -> None:
             hits += any(named <= space for space in spaces)
             total += 1
     assert hits >= 0.97 * total
+
+
+def test_durations_are_said_with_few_digits_and_never_past_the_row() -> None:
+    rng = np.random.default_rng(1)
+    kind = rng.integers(0, 3, 1500)
+    seconds = np.where(kind == 0, rng.normal(780, 60, 1500), rng.exponential(600, 1500)).clip(1)
+    waits = pd.DataFrame({"wait": pd.to_timedelta(seconds, unit="s"), "kind": kind.astype(str)})
+    texts = []
+    for row in ADMERCS().fit(waits).explain(waits, top=None):
+        for reason in each(row.reasons):
+            texts.append(reason.text)
+            found = re.search(
+                r"wait ([\d.]+) min to ([\d.]+) min, but .* has ([\d.]+) min", reason.text
+            )
+            if found:
+                low, high, own = map(float, found.groups())
+                assert not low <= own <= high, reason.text
+    regions = [text.partition(", but")[0] for text in texts]
+    assert any("min to" in region for region in regions)
+    assert not any(re.search(r"\.\d{3,} (min|s)", region) for region in regions)
 
 
 def planted_cause(kind: str, odd: tuple[str, ...]) -> set[str]:

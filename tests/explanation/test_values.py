@@ -79,6 +79,15 @@ def test_dates_and_times() -> None:
     assert voice("duration", ticks="us").native(90e6) == dt.timedelta(seconds=90)
 
 
+def test_durations_can_be_read_back_and_rounded_either_way() -> None:
+    waits = voice("duration", ticks="us", origin=10**6, step=6e6)
+    x = 811.5e6  # with its origin 13.5416… minutes
+    assert [waits.say(x), waits.floor(x), waits.ceil(x)] == ["13.5 min", "13.5 min", "13.6 min"]
+    assert waits.read("13.5 min") == 13.5 * 60e6 - 1e6
+    assert waits.read("2 h") == 7200e6 - 1e6
+    assert waits.say_exactly(x, apart=0.06e6) == "13.542 min"
+
+
 def test_dates_beyond_the_calendar_are_said_somehow() -> None:
     assert voice("date", ticks="D").say(1e9) == "1000000000"
 

@@ -328,7 +328,7 @@ def _why(parser: Any, default: int) -> None:
 def _common(parser: Any) -> None:
     group = parser.add_argument_group("general")
     group.add_argument(
-        "--noun", default="rows", help="what rows are called in sentences, such as cars"
+        "--noun", type=_word, default="rows", help="what rows are called in sentences, such as cars"
     )
     group.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default: all)")
     group.add_argument("--json", action="store_true", help="print JSON, for machines")
@@ -369,6 +369,12 @@ def _score_threshold(text: str) -> float:
     if not 0 <= score < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a score from 0 up to, not including, 1")
     return score
+
+
+def _word(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is no word")
+    return text
 
 
 def _delimiter(text: str) -> str:

@@ -29,14 +29,14 @@ PATIENCE = 30.0
 
 _STUCK = {
     "paused": "All workers are paused: their memory is full, and what they hold cannot be moved to disk{disk}. "
-    "Nothing was fitted: make room on the disk of their local directory, give them more memory, or cut the "
+    "There is no result: make room on the disk of their local directory, give them more memory, or cut the "
     "table into smaller partitions.",
-    "gone": "All workers are gone, and none came back. Nothing was fitted: fit again when there are workers.",
+    "gone": "All workers are gone, and none came back. There is no result: try again when there are workers.",
 }
 
 
 class ClusterError(RuntimeError):
-    """The cluster could not do the work; nothing was fitted."""
+    """The cluster could not do the work; there is no result."""
 
 
 class PartitionError(RuntimeError):
@@ -261,7 +261,7 @@ def _itself(value: Any) -> Any:
 def _lost(error: BaseException) -> ClusterError:
     return ClusterError(
         f"The connection to the Dask scheduler was lost, or its tasks were cancelled ({error!r}). "
-        "Nothing was fitted: fit again when the cluster is there."
+        "There is no result: try again when the cluster is there."
     )
 
 

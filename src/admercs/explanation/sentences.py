@@ -36,7 +36,11 @@ class Noun:
 
     @classmethod
     def of(cls, plural: str) -> Noun:
-        """Derive the singular from the plural."""
+        """Derive the singular from the plural; ValueError if there is no word at all."""
+        if not isinstance(plural, str) or not plural.strip():
+            raise ValueError(
+                f"noun must say what rows are called, such as 'cars'; it is {plural!r}"
+            )
         if plural in _IRREGULAR:
             return cls(plural, _IRREGULAR[plural])
         if plural.endswith("ies"):

@@ -29,6 +29,7 @@ MAX_TEXT = 40  # characters of a category that are shown
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_TIME_UNITS = {"days": _DAY, "h": _HOUR, "min": _MINUTE, "s": 1.0}
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
@@ -134,12 +135,14 @@ class ColumnVoice:
 
     @property
     def is_number(self) -> bool:
-        """Whether values are said as plain numbers, which can be read back."""
-        return self.column.display in {"number", "integer"}
+        """Whether values are said as numbers, if in units of time, which can be read back."""
+        return self.column.display in {"number", "integer", "duration"}
 
     def read(self, text: str) -> float:
-        """Return the working value of a number that was said without its unit."""
-        return float(Decimal(text.replace(",", "")) - self.column.origin)
+        """Return the working value of a number that was said without its column's unit."""
+        said, _, unit = text.replace(",", "").partition(" ")
+        size = Decimal(_TIME_UNITS[unit]) * _TICKS.get(self.column.unit, 1) if unit else 1
+        return float(Decimal(said) * size - self.column.origin)
 
     @property
     def day(self) -> float:
@@ -209,7 +212,10 @@ class ColumnVoice:
         if isinstance(value, float):
             return number(value, decimals_for(step or self.step), rounding)
         if isinstance(value, dt.datetime | dt.timedelta | dt.time):
-            return _say_time(value, (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY))
+            seconds = (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY)
+            if isinstance(value, dt.timedelta):
+                return _say_duration(value.total_seconds(), seconds, rounding)
+            return _say_time(value, seconds)
         if isinstance(value, int) and not isinstance(value, bool):
             if step is not None and step >= 10:
                 place = Decimal(1).scaleb(-decimals_for(step))
@@ -224,7 +230,8 @@ class ColumnVoice:
         """
         value = self.native(x)
         if not isinstance(value, float):
-            return self.say(x)
+            duration = self.column.display == "duration"
+            return self.say(x, min(self.step, apart) if duration else None)
         exact = Decimal(f"{value:.12g}")
         recorded = max(0, -int(exact.as_tuple().exponent))
         enough = decimals_for(self.step)
@@ -263,10 +270,8 @@ def _moment(since_epoch: dt.timedelta, column: Column) -> Value:
     return moment.replace(tzinfo=None)
 
 
-def _say_time(value: dt.datetime | dt.timedelta | dt.time, step: float) -> str:
-    """Say a point in time or a duration down to the unit that ``step`` (in seconds) calls for."""
-    if isinstance(value, dt.timedelta):
-        return _say_duration(value.total_seconds(), step)
+def _say_time(value: dt.datetime | dt.time, step: float) -> str:
+    """Say a point in time down to the unit that ``step`` (in seconds) calls for."""
     if isinstance(value, dt.datetime) and step >= _DAY:
         return value.date().isoformat()
     form = "minutes" if step >= _MINUTE else "seconds" if step >= 1 else "microseconds"
@@ -275,8 +280,8 @@ def _say_time(value: dt.datetime | dt.timedelta | dt.time, step: float) -> str:
     return f"{value.date().isoformat()} {text}" if isinstance(value, dt.datetime) else text
 
 
-def _say_duration(seconds: float, step: float) -> str:
-    for size, name in ((_DAY, "days"), (_HOUR, "h"), (_MINUTE, "min")):
-        if max(abs(seconds), step * 10) >= 2 * size:
-            return f"{number(seconds / size, decimals_for(step / size))} {name}"
-    return f"{number(seconds, decimals_for(step))} s"
+def _say_duration(seconds: float, step: float, rounding: str) -> str:
+    large = (unit for unit, size in _TIME_UNITS.items() if max(abs(seconds), step * 10) >= 2 * size)
+    unit = next(large, "s")
+    size = _TIME_UNITS[unit]
+    return f"{number(seconds / size, decimals_for(step / size), rounding)} {unit}"
