@@ -3,8 +3,8 @@
 How often the raw table is read: once to learn what its columns are, once for codes and exact bin edges, once or
 twice for the densities, once to judge its rows; and, if contexts turn out to be suspicious, once to judge all rows
 with the finished model. With the paper's likelihoods once more, to look up the rows of suspicious contexts. Only
-the first two readings need all columns, the others only numeric ones. Trees grow, tests that change nothing are found
-and contexts are iterated without reading.
+the first two readings need all columns, the others only numeric ones. Trees grow, tests that change nothing
+are found and contexts are iterated without reading.
 """
 
 from __future__ import annotations
