@@ -69,12 +69,16 @@ def patched(target: str, value: Any, **parameters: Any) -> Scores:
 
 
 def views(join: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Scores:
-    """Return the sum over columns of the leaf's and the table's evidence joined otherwise; no feedback."""
+    """Return the sum over columns of the leaf's and the table's evidence joined otherwise.
+
+    Without wider contexts and feedback.
+    """
 
     def scores(X: np.ndarray) -> np.ndarray:
-        model = ADMERCS(n_iter=1).fit(X).model_
+        with patch("admercs.trees.judges.SMALL_SHARE", 0.0):
+            model = ADMERCS(n_iter=1).fit(X).model_
         table = prepare(read_frame(X), model.schema)
-        _, leaf, root = Judge(model).look(table.block(0, table.n_rows))
+        _, leaf, root, _ = Judge(model).look(table.block(0, table.n_rows))
         odds = model.settings.weighing.odds
         return join(np.log1p(odds * np.expm1(-leaf)), np.log1p(odds * np.expm1(-root))).sum(axis=0)
 
@@ -94,10 +98,12 @@ VARIANTS: dict[str, Scores] = {
         "admercs.density.tails._ENOUGH", np.inf
     ),
     "no benefit of the doubt at borders": patched("admercs.trees.growth.ZONE_LEAVES", 0),
+    "no wider contexts": patched("admercs.trees.judges.SMALL_SHARE", 0.0),
+    "wider contexts with all the odds": patched("admercs.evidence.noisy_or.WIDER_ODDS", 1.0),
     "any context may be suspected": patched("admercs.evidence.feedback.LEAST_GUILT", 0.0),
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),
-    "no feedback, leaf and table added": views(np.add),
+    "no feedback, only leaf and table, added": views(np.add),
     "no feedback, leaf only": views(lambda leaf, _: leaf),
 }
 

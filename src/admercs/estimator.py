@@ -62,9 +62,9 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
         are not split at all, for any number of rows and columns; for variance 0.5% of the root's.
     likelihood : {"area", "paper"}, default="area"
         How likely a value is in its context. "area": the area of the context's distribution below the
-        density of the value; needs no threshold. Each value is judged by its leaf and by the whole table, and
-        the stronger view speaks. "paper": min(1, κ / τ(ρ)), the noisy-or with γ_δ, and the purest node on
-        the path.
+        density of the value; needs no threshold. Each value is judged by its leaf, perhaps by a wider context,
+        and by the whole table, and the strongest view speaks. "paper": min(1, κ / τ(ρ)), the noisy-or with γ_δ,
+        and the purest node on the path.
     rho : float, default=0.9
         The fraction of a context's rows whose values explanations call typical; with
         ``likelihood="paper"`` also the fraction that is beyond suspicion.

@@ -65,7 +65,7 @@ def make_forest(*leaf_counts: int, scorers: dict[int, int] | None = None) -> For
         lower=np.zeros(n), upper=np.zeros(n), bin=np.zeros(n, np.int32), subset=np.full(n, -1, np.int32),
         missing_left=np.zeros(n, bool), left=np.array(left, np.int32),
         right=np.array(right, np.int32), parent=np.array(parent, np.int32),
-        n=np.zeros(n, np.int64), impurity=np.zeros(n), scorer=scorer,
+        n=np.zeros(n, np.int64), impurity=np.zeros(n), scorer=scorer, wider=np.full(n, -1, np.int32),
         subsets=np.zeros((0, 4), np.uint64), idle=np.zeros(n, np.uint64),
     )  # fmt: skip
 

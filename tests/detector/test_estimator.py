@@ -6,6 +6,7 @@ import json
 import pickle
 import warnings
 import zipfile
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -204,7 +205,9 @@ def test_saved_and_loaded(model: ADMERCS, cars: pd.DataFrame, tmp_path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_model_saved_before_idle_tests_were_looked_for(model: ADMERCS, cars, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_saved_before_there_were_idle_tests_and_wider_contexts(cars, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with patch("admercs.trees.judges.SMALL_SHARE", 0.0):
+        model = ADMERCS().fit(cars)
     model.save(tmp_path / "new.admercs")
     with (
         zipfile.ZipFile(tmp_path / "new.admercs") as new,
@@ -212,7 +215,7 @@ def test_a_model_saved_before_idle_tests_were_looked_for(model: ADMERCS, cars, t
     ):
         header = {**json.loads(new.read("model.json")), "format_version": 1}
         old.writestr("model.json", json.dumps(header))
-        for name in set(new.namelist()) - {"model.json", "forest/idle.npy"}:
+        for name in set(new.namelist()) - {"model.json", "forest/idle.npy", "forest/wider.npy"}:
             old.writestr(name, new.read(name))
     again = ADMERCS.load(tmp_path / "old.admercs")
     assert again.model_.forest.idle.sum() == 0 < model.model_.forest.idle.sum()

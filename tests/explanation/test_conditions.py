@@ -154,7 +154,7 @@ def chain() -> Forest:
     subsets = np.array([[codes(1, 2), 0, 0, 0]], np.uint64)
     return Forest(
         np.array([0, n]), feature, threshold, threshold, threshold, nothing, subset, missing, left, right, parent,
-        np.ones(n, np.int64), np.ones(n), nothing, subsets, np.zeros(n, np.uint64),
+        np.ones(n, np.int64), np.ones(n), nothing, nothing - 1, subsets, np.zeros(n, np.uint64),
     )  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def plainly_idle(grown: Grown, tree: int) -> np.ndarray:
     forest, codes, _, layout = grown
     nodes, root = tree_nodes(forest, tree), int(forest.root[tree])
     idle = np.zeros(len(nodes.feature), np.uint64)
-    told = np.union1d(forest.leaves(tree), forest.scorer[forest.leaves(tree)]) - root
+    told = np.union1d(forest.leaves(tree), forest.judges(tree)) - root
     for node in told.tolist():
         path = [step - root for step in forest.path(node + root)]
         passes = []

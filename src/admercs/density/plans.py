@@ -39,11 +39,11 @@ class TargetPlan(NamedTuple):
 
 
 def plan_target(forest: Forest, target: int) -> TargetPlan:
-    """Find the nodes that judge the rows of one tree: the scorers of its leaves, and its root."""
+    """Find the nodes that judge the rows of one tree: those of its leaves, and its root."""
     start, stop = int(forest.root[target]), int(forest.root[target + 1])
     is_leaf = forest.feature[start:stop] < 0
     leaf_index = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
-    nodes = np.unique(np.append(forest.scorer[start:stop][is_leaf], start)).astype(np.int64)
+    nodes = forest.judges(target)
     end = _subtree_ends(forest.right[start:stop] - start, is_leaf)
     leaves_before = pointers(is_leaf.astype(np.int64))
     leaf_start = leaves_before[nodes - start]

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,13 @@ from numpy.typing import NDArray
 from admercs.density.lookup import judge_column
 from admercs.density.tails import N_PARTS, fall_far
 from admercs.detector.model import Judgement, Model
-from admercs.evidence.noisy_or import log_complement, weigh_cells, weigh_views
+from admercs.evidence.noisy_or import (
+    discount,
+    log_complement,
+    undiscount,
+    weigh_cells,
+    weigh_views,
+)
 from admercs.table.prepared import Prepared
 from admercs.trees.borders import look_across
 from admercs.trees.forest import Leaves
@@ -29,6 +36,17 @@ BLOCK = 32768
 BEYOND_DOUBT = -math.log(2)
 
 Progress = Callable[[int, int], None]
+
+
+class Views(NamedTuple):
+    """How likely the values of a block look; every array has one row per attribute."""
+
+    leaf: NDArray[np.int32]  # the leaf each row falls into
+    log_omega: NDArray[
+        np.float64
+    ]  # to the leaf's scorer, or to a wider context where that is odder
+    log_omega_root: NDArray[np.float64]  # in the whole table
+    by_wider: NDArray[np.bool_]  # where a wider context speaks
 
 
 class Judge:
@@ -44,20 +62,22 @@ class Judge:
         self._look_at_root = model.settings.likelihood == "area"
         self._leaves_score = bool(np.array_equal(forest.scorer, np.arange(len(forest.scorer))))
         self._is_marginal = (forest.scorer == roots) | (not self._look_at_root)
+        # Where there is no wider context the whole table answers again, which changes nothing.
+        self._wider = np.where(forest.wider < 0, roots, forest.wider).astype(np.int32)
+        self._has_wider = np.maximum.reduceat(forest.wider, forest.root[:-1]) >= 0
 
     @cached_property
     def _position(self) -> NDArray[np.int64]:
         return np.array([column.position for column in self.model.schema.used], np.int64)
 
-    def look(
-        self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        """Return each row's leaves (unless they are known), and its log ω there and in the whole table."""
+    def look(self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None) -> Views:
+        """Return how likely the values of a block look; `leaf` is each row's leaf, where that is known."""
         forest, likelihoods = self.model.forest, self.model.likelihoods
         if leaf is None:
             leaf = np.empty(block.shape, np.int32)
             find_leaves(forest, block, leaf)
         log_omega, log_omega_root = np.empty(block.shape), np.zeros(block.shape)
+        by_wider = np.zeros(block.shape, np.bool_)
         for m in range(len(block)):
             # Where every leaf scores for itself there is nothing to look up.
             scorer = leaf[m] if self._leaves_score else forest.scorer[leaf[m]]
@@ -67,7 +87,8 @@ class Judge:
                 judge_column(likelihoods, m, root, block[m], log_omega_root[m])
                 self._fall_far(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
                 self._give_benefit(m, block, log_omega[m], log_omega_root[m])
-        return leaf, log_omega, log_omega_root
+                self._ask_wider(m, leaf[m], block[m], log_omega[m], log_omega_root[m], by_wider[m])
+        return Views(leaf, log_omega, log_omega_root, by_wider)
 
     def _fall_far(
         self,
@@ -108,13 +129,38 @@ class Judge:
         benefit = np.minimum(there + np.log(nearness[found]), BEYOND_DOUBT)
         log_omega[odd] = np.maximum(log_omega[odd], benefit)
 
+    def _ask_wider(
+        self,
+        m: int,
+        leaf: NDArray[np.int32],
+        x: NDArray[np.float64],
+        log_omega: NDArray[np.float64],
+        root: NDArray[np.float64],
+        by_wider: NDArray[np.bool_],
+    ) -> None:
+        """Lower log ω of values that a wider context finds odder than their leaf and the whole table do."""
+        if not self._has_wider[m]:
+            return
+        there = judge_column(self.model.likelihoods, m, self._wider[leaf], x)
+        odder = np.flatnonzero(there < np.minimum(log_omega, root))
+        there = discount(there[odder])
+        still = there < np.minimum(log_omega[odder], root[odder])
+        odder = odder[still]
+        log_omega[odder] = there[still]
+        by_wider[odder] = True
+
     def judge(self, block: NDArray[np.float64]) -> Judgement:
         """Return all there is to say about the rows of a block (attributes x rows)."""
-        leaf, log_omega, log_omega_root = self.look(block)
+        leaf, log_omega, log_omega_root, by_wider = self.look(block)
         parts = weigh_views(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal, self._weighing
         )
-        return Judgement(leaf, log_omega, log_omega_root, *parts)
+        forest = self.model.forest
+        judge = np.where(by_wider, forest.wider[leaf], forest.scorer[leaf])
+        log_omega[by_wider] = undiscount(log_omega[by_wider])
+        by_root = ~by_wider & ~self._is_marginal[leaf] & (log_omega_root < log_omega)
+        judge = np.where(by_root, forest.root[:-1, None], judge).astype(np.int32)
+        return Judgement(leaf, judge, np.where(by_root, log_omega_root, log_omega), *parts)
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
@@ -123,7 +169,7 @@ class Judge:
 
         `leaf` is each row's leaf in each tree, where that is known already.
         """
-        leaf, log_omega, log_omega_root = self.look(block, leaf)
+        leaf, log_omega, log_omega_root, _ = self.look(block, leaf)
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,

@@ -77,16 +77,17 @@ class Model:
 class Judgement(NamedTuple):
     """What the model says about a block of rows; every array has one row per attribute.
 
-    The evidence against row i is the sum over attributes of ``pattern``, ``context`` and ``marginal``.
+    The evidence against row i is the sum over attributes of ``pattern`` and ``context``.
     """
 
     leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
-    log_omega: NDArray[np.float64]  # how likely its value is among the rows of scorer[leaf]
-    log_omega_root: NDArray[np.float64]  # how likely its value is in the whole table
-    pattern: NDArray[np.float64]  # evidence from breaking the leaf's pattern
+    judge: NDArray[
+        np.int32
+    ]  # the node on the way there that finds the row's value the oddest; it speaks
+    log_omega: NDArray[np.float64]  # how likely the value is among the rows of that node
+    pattern: NDArray[np.float64]  # evidence from breaking that node's pattern
     context: NDArray[np.float64]  # evidence from sitting in an anomalous context
-    marginal: NDArray[np.float64]  # evidence from being odd in the whole table
 
     def cells(self) -> NDArray[np.float64]:
         """Return the evidence per attribute and row."""
-        return self.pattern + self.context + self.marginal
+        return self.pattern + self.context

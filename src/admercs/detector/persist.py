@@ -132,8 +132,12 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray:
 
 def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
     """Put the model together from its parts."""
-    if header["format_version"] < 2:  # written before idle tests were looked for
-        arrays["forest/idle"] = np.zeros(len(arrays["forest/feature"]), np.uint64)
+    if (
+        header["format_version"] < 2
+    ):  # written before idle tests were looked for and wider contexts asked
+        n_nodes = len(arrays["forest/feature"])
+        arrays["forest/idle"] = np.zeros(n_nodes, np.uint64)
+        arrays["forest/wider"] = np.full(n_nodes, -1, np.int32)
     rows = np.split(arrays["members/row"], np.cumsum(arrays["members/count"])[:-1])
     return Model(
         schema=Schema.from_dict(header["schema"]),

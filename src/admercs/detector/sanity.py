@@ -34,6 +34,7 @@ def check_forest(forest: Forest, n_columns: int) -> None:
     _require(_within(forest.parent, -1, n_nodes), "forest/parent")
     _require(bool(np.all(forest.parent < np.arange(n_nodes))), "forest/parent")
     _require(_within(forest.scorer, 0, n_nodes), "forest/scorer")
+    _require(len(forest.wider) == n_nodes and _within(forest.wider, -1, n_nodes), "forest/wider")
     _require(_within(forest.subset, -1, len(forest.subsets)), "forest/subset")
     _require(forest.subsets.ndim == 2 and forest.subsets.shape[1] == 4, "forest/subsets")
     _check_idle(forest)
@@ -64,7 +65,7 @@ def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
     _require(len(likelihoods.kind) == forest.n_trees, "likelihoods/kind")
     _require(len(likelihoods.slot) == len(forest.feature), "likelihoods/slot")
     _require(_within(likelihoods.slot, -1, n_slots), "likelihoods/slot")
-    scored = np.concatenate([forest.scorer[forest.feature < 0], forest.root[:-1]])
+    scored = np.concatenate([forest.judges(tree) for tree in range(forest.n_trees)])
     _require(bool(np.all(likelihoods.slot[scored] >= 0)), "likelihoods/slot")
     for name in ("n_missing", "log_present", "log_missing", "log_floor", "log_least", "main"):
         _require(len(getattr(likelihoods, name)) == n_slots, f"likelihoods/{name}")

@@ -8,8 +8,8 @@ log(1 − v) = log(1 − λ) + log ω.
 Our form: before looking, the odds that a value is wrong are taken as a : 1; a wrong value can be anything, a
 right one is as likely as ω says. The view contributes −log of the chance, after looking, that it is right:
 log(1 + a (1/ω − 1)). Small oddities, which everybody has, hardly count, and large ones have no bound. A value is
-judged by its leaf and by the whole table, and the stronger of the two speaks. An anomalous context adds
-−log(1 − λ), at most 1.
+judged by its leaf, perhaps by a wider context, and by the whole table, and the strongest of them speaks. An
+anomalous context adds −log(1 − λ), at most 1.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from admercs._compile import kernel
 
 # The most that a context alone can add: association must not drown what a row itself shows.
 MAX_BLAME = 1.0
+# What a wider context says counts with so much of the odds: the leaf may be right to differ from it.
+WIDER_ODDS = 0.5
 # Of the polynomial for everyday evidence; odd, as two sums run at the same time.
 DEGREE = 13
 
@@ -66,6 +68,30 @@ def odds_series(odds: float) -> NDArray[np.float64]:
     return series
 
 
+def discount(log_omega: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log ω that a leaf would need to say as much as a wider context with this log ω.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(discount(np.log([1.0, 0.1]))).round(3)
+    array([1.   , 0.182])
+    """
+    return -np.log1p(WIDER_ODDS * np.expm1(-log_omega))
+
+
+def undiscount(log_omega: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what `discount` was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(undiscount(discount(np.log([1.0, 0.1])))).round(9)
+    array([1. , 0.1])
+    """
+    return -np.log1p(np.expm1(-log_omega) / WIDER_ODDS)
+
+
 def view_evidence(log_not_v: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
     """Return −log(1 − γ v) from log(1 − v); never less than 0.
 
@@ -89,7 +115,7 @@ def _weigh(  # type: ignore[no-untyped-def]
     cells,
     parts,
 ):
-    """Write the evidence of each value to `parts`, by where it comes from; if that is empty, all to `cells`.
+    """Write the evidence of each value and of its context to `parts`; if that is empty, the sum to `cells`.
 
     One long function: small ones would each be compiled twice, on their own and as part of this one.
     """
@@ -98,12 +124,11 @@ def _weigh(  # type: ignore[no-untyped-def]
         for i in range(n_rows):
             node = leaf[m, i]
             view = log_omega[m, i]
-            by_leaf = True
             if odds > 0.0:
                 context = min(MAX_BLAME, -log_not_lambda[node])
                 # The less likely view has the stronger evidence; which one that is cannot be predicted.
-                by_leaf = is_marginal[node] or view <= log_omega_root[m, i]
-                view = view if by_leaf else log_omega_root[m, i]
+                if not is_marginal[node]:
+                    view = min(view, log_omega_root[m, i])
                 if view < -1.0:
                     evidence = math.log((1.0 - odds) + odds * math.exp(-view))
                 else:
@@ -132,9 +157,8 @@ def _weigh(  # type: ignore[no-untyped-def]
             if len(parts) == 0:
                 cells[i, position[m]] = evidence + context
             else:
-                parts[0, m, i] = evidence if by_leaf else 0.0
+                parts[0, m, i] = evidence
                 parts[1, m, i] = context
-                parts[2, m, i] = 0.0 if by_leaf else evidence
 
 
 def weigh_views(
@@ -145,12 +169,12 @@ def weigh_views(
     is_marginal: NDArray[np.bool_],
     weighing: Weighing,
 ) -> NDArray[np.float64]:
-    """Turn the likelihoods of a block into evidence, split by where it comes from.
+    """Turn the likelihoods of a block into evidence.
 
     Parameters
     ----------
     leaf, log_omega, log_omega_root : arrays, columns x rows
-        The leaf of each row in each tree, and how likely its value is there and in the whole table.
+        The leaf of each row in each tree, and how likely its value is by contexts and in the whole table.
     log_not_lambda : array, one per node
         log(1 − λ) of each leaf.
     is_marginal : array of bool, one per node
@@ -159,10 +183,10 @@ def weigh_views(
 
     Returns
     -------
-    array of 3 x columns x rows
-        The evidence from a broken pattern, an anomalous context and the whole table.
+    array of 2 x columns x rows
+        The evidence from the value and from an anomalous context.
     """
-    parts = np.empty((3, *leaf.shape))
+    parts = np.empty((2, *leaf.shape))
     _weigh(
         leaf, log_omega, log_omega_root, log_not_lambda, is_marginal, *weighing, weighing.series,
         np.empty(0, np.int64), np.empty((0, 0)), parts,

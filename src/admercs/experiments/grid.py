@@ -154,7 +154,7 @@ class _Forest:
             evidence_quantiles=np.zeros(0),
             members={},
         )
-        return Judge(model).look(self.table.block(0, self.table.n_rows))[1]
+        return Judge(model).look(self.table.block(0, self.table.n_rows)).log_omega
 
     def _evidence(self, log_omega: np.ndarray, settings: FitSettings) -> np.ndarray:
         """Let rows and contexts inform each other."""

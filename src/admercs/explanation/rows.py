@@ -156,9 +156,7 @@ class _Teller:
             text = context_sentence(who, voice.guilt(view.leaf))
         else:
             typical = voice.typical(view.attribute, view.node, own)
-            whole = not conditions
-            log_omega = self.judgement.log_omega_root if whole else self.judgement.log_omega
-            likelihood = math.exp(log_omega[view.attribute, row])
+            likelihood = math.exp(self.judgement.log_omega[view.attribute, row])
             clause = voice.own(view.attribute, view.node, own, typical, raw)
             if voice.is_typical(view.attribute, own, typical):
                 commoner = voice.commoner(view.attribute, own, typical)
@@ -191,14 +189,7 @@ class _Teller:
             for other in also
             if other.target != self.names[view.attribute]
         )
-        seen = f" Also seen from {join(list(sides), 'and')}." if sides else ""
-        # What is odd anywhere needs no mention of where it is odd too; the reverse does.
-        if view.node != self.root(view) and any(not other.conditions for other in also):
-            return f" Also unusual in the whole table.{seen}"
-        return seen
-
-    def root(self, view: View) -> int:
-        return int(self.voice.model.forest.root[view.attribute])
+        return f" Also seen from {join(list(sides), 'and')}." if sides else ""
 
     def raw_text(self, attribute: int, row: int) -> str:
         """Return the text of a category that the model does not know."""

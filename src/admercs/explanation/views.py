@@ -12,9 +12,6 @@ from admercs.explanation.voice import Voice
 
 __all__ = ["View", "merged_views"]
 
-# Of two statements about the same value that are nearly as strong, the one without conditions is
-# the simpler one.
-_WHOLE_TABLE_SUFFICES = 0.75
 # A view speaks for its relation only if it is at least so strong, compared with the strongest.
 _SPEAKS = 0.5
 
@@ -63,9 +60,11 @@ def merged_views(
     """
     patterns: list[View] = []
     contexts: list[View] = []
-    cells = judgement.pattern[:, row] + judgement.marginal[:, row]
-    for attribute in np.flatnonzero(cells > negligible).tolist():
-        patterns.append(_pattern_view(voice, judgement, attribute, row))
+    for attribute in np.flatnonzero(judgement.pattern[:, row] > negligible).tolist():
+        leaf, node = (int(nodes[attribute, row]) for nodes in (judgement.leaf, judgement.judge))
+        evidence = float(judgement.pattern[attribute, row])
+        involved = 1 << attribute | voice.paths.attributes(node)
+        patterns.append(View("pattern", attribute, leaf, node, evidence, involved))
     for attribute in np.flatnonzero(judgement.context[:, row] > negligible).tolist():
         leaf = int(judgement.leaf[attribute, row])
         evidence = float(judgement.context[attribute, row])
@@ -73,31 +72,6 @@ def merged_views(
         contexts.append(View("context", attribute, leaf, leaf, evidence, involved))
     views = _merge_relations(patterns) + _merge_contexts(contexts, groups)
     return sorted(views, key=lambda view: (-view.total, view.attribute))
-
-
-def _pattern_view(voice: Voice, judgement: Judgement, attribute: int, row: int) -> View:
-    """Join what the leaf and what the whole table say about one value."""
-    leaf = int(judgement.leaf[attribute, row])
-    scorer, root = voice.scorer(leaf), int(voice.model.forest.root[attribute])
-    local, overall = (
-        float(judgement.pattern[attribute, row]),
-        float(judgement.marginal[attribute, row]),
-    )
-    own = 1 << attribute
-    whole = View("pattern", attribute, leaf, root, overall, own)
-    if scorer == root:
-        whole.evidence += local
-        return whole
-    view = View("pattern", attribute, leaf, scorer, local, own | voice.paths.attributes(scorer))
-    if overall <= 0:
-        return view
-    if local <= 0:
-        return whole
-    if overall >= _WHOLE_TABLE_SUFFICES * local:
-        whole.also.append(view)
-        return whole
-    view.also.append(whole)
-    return view
 
 
 def _merge_relations(views: list[View]) -> list[View]:

@@ -14,7 +14,7 @@ from admercs.detector.model import Model
 from admercs.explanation.conditions import make_condition, n_listed, threshold_step
 from admercs.explanation.curves import log_density
 from admercs.explanation.ranges import Paths, Range
-from admercs.explanation.reasons import Condition, Typical
+from admercs.explanation.reasons import Condition, Reason, Typical
 from admercs.explanation.sentences import Noun, own_clause
 from admercs.explanation.typical import Regions, listed_values, make_typical, own_count
 from admercs.explanation.values import ColumnVoice, name_and_unit
@@ -61,6 +61,16 @@ class Voice:
     def scorer(self, leaf: int) -> int:
         """Return the node whose rows judge a row of the leaf."""
         return int(self.model.forest.scorer[leaf])
+
+    def judge(self, reason: Reason) -> int:
+        """Return the node that a reason compares its row with.
+
+        The nodes on a path hold fewer rows from one to the next, so the number of rows tells them apart.
+        """
+        forest = self.model.forest
+        if reason.kind == "context":
+            return self.scorer(reason.context)
+        return next(node for node in forest.path(reason.context) if forest.n[node] == reason.n)
 
     def guilt(self, leaf: int) -> float:
         """Return how anomalous the rows of a context are on average, from 0 to 1.

@@ -14,8 +14,8 @@ class Forest(NamedTuple):
     """One tree per used column, their nodes one after the other.
 
     The nodes of the tree for column m are ``root[m]:root[m + 1]`` in preorder (a node, its left
-    subtree, its right subtree). Node numbers in ``left``, ``right``, ``parent`` and ``scorer`` count over the
-    whole forest.
+    subtree, its right subtree). Node numbers in ``left``, ``right``, ``parent``, ``scorer`` and ``wider`` count
+    over the whole forest.
     """
 
     root: NDArray[np.int64]  # M + 1
@@ -32,6 +32,7 @@ class Forest(NamedTuple):
     n: NDArray[np.int64]  # training rows in the node
     impurity: NDArray[np.float64]
     scorer: NDArray[np.int32]  # leaves: the node on the path whose rows judge a row of this leaf
+    wider: NDArray[np.int32]  # leaves: another one that judges it too, or -1; see `judges`
     subsets: NDArray[np.uint64]  # n x 4: bit c is set when category code c goes left
     idle: NDArray[np.uint64]  # bit k is set when the k-th test of the path, from 0, changes nothing
 
@@ -48,6 +49,13 @@ class Forest(NamedTuple):
         """Return the node numbers of the leaves of one tree."""
         start, stop = self.root[tree], self.root[tree + 1]
         return start + np.flatnonzero(self.feature[start:stop] < 0)
+
+    def judges(self, tree: int) -> NDArray[np.int64]:
+        """Return the nodes of one tree that judge rows, ascending: those of its leaves, and its root."""
+        leaves = self.leaves(tree)
+        wider = self.wider[leaves]
+        judges = np.concatenate([self.root[[tree]], self.scorer[leaves], wider[wider >= 0]])
+        return np.unique(judges).astype(np.int64)
 
     def path(self, node: int | np.integer) -> list[int]:
         """Return the nodes from the root down to ``node``, both included."""

@@ -23,6 +23,7 @@ from admercs.trees.criteria import (
 from admercs.trees.forest import Forest, Leaves, leaf_type
 from admercs.trees.grow import GrowthRules, Layout, most_nodes
 from admercs.trees.histograms import CLASSES, MOMENTS, code_offsets
+from admercs.trees.judges import find_judges
 from admercs.trees.nodes import NodeArrays
 from admercs.trees.rows import grow_tree
 from admercs.trees.targets import fixed_point, map_classes
@@ -204,7 +205,8 @@ def join_trees(
         # Bin 0 holds only missing values: every number is larger than the threshold.
         threshold[nodes] = np.concatenate([[-np.inf], edges[m]])[code[nodes]]
         lower[nodes], upper[nodes] = border_zone(edges[m], code_counts[m], code[nodes], zone_rows)
-    parent, impurity = renumbered("parent"), whole("impurity")
+    parent, n, impurity = renumbered("parent"), whole("n"), whole("impurity")
+    scorer, wider = find_judges(parent, feature, n, impurity, settings.purest_scores)
     return Forest(
         root=root,
         feature=feature,
@@ -217,28 +219,10 @@ def join_trees(
         left=renumbered("left"),
         right=renumbered("right"),
         parent=parent,
-        n=whole("n"),
+        n=n,
         impurity=impurity,
-        scorer=find_scorers(parent, impurity)
-        if settings.purest_scores
-        else np.arange(len(parent), dtype=np.int32),
+        scorer=scorer,
+        wider=wider,
         subsets=np.ascontiguousarray(whole("bits")[splits_set]),
         idle=np.zeros(len(feature), np.uint64),  # see `idle`
     )
-
-
-def find_scorers(parent: NDArray[np.int32], impurity: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return for each node the purest node on its path; of equally pure ones the lowest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_scorers(np.array([-1, 0, 0]), np.array([0.5, 0.1, 0.7]))
-    array([0, 1, 0], dtype=int32)
-    """
-    scorer = np.arange(len(parent), dtype=np.int32)
-    for node in range(len(parent)):  # preorder: a parent comes before its children
-        above = parent[node]
-        if above >= 0 and impurity[scorer[above]] < impurity[node]:
-            scorer[node] = scorer[above]
-    return scorer

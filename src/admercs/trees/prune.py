@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.trees.forest import Forest
-from admercs.trees.growth import find_scorers
+from admercs.trees.judges import find_judges
 from admercs.trees.targets import SCALE, fixed_point
 
 
@@ -90,10 +90,12 @@ def prune(
 
     above = forest.parent[stays]
     parent = np.where(above < 0, -1, number[above]).astype(np.int32)
-    impurity = forest.impurity[stays]
+    feature = np.where(splits, forest.feature[stays], -1).astype(np.int32)
+    n, impurity = forest.n[stays], forest.impurity[stays]
+    scorer, wider = find_judges(parent, feature, n, impurity, purest_scores)
     smaller = Forest(
         root=np.append(number[forest.root[:-1]], len(parent)).astype(np.int64),
-        feature=np.where(splits, forest.feature[stays], -1).astype(np.int32),
+        feature=feature,
         threshold=np.where(splits, forest.threshold[stays], np.nan),
         lower=np.where(splits, forest.lower[stays], np.nan),
         upper=np.where(splits, forest.upper[stays], np.nan),
@@ -103,11 +105,10 @@ def prune(
         left=renumbered(forest.left),
         right=renumbered(forest.right),
         parent=parent,
-        n=forest.n[stays],
+        n=n,
         impurity=impurity,
-        scorer=find_scorers(parent, impurity)
-        if purest_scores
-        else np.arange(len(parent), dtype=np.int32),
+        scorer=scorer,
+        wider=wider,
         subsets=forest.subsets,
         idle=forest.idle[stays],
     )

@@ -63,7 +63,7 @@ class Shape(NamedTuple):
         for node, last in zip(inner[::-1].tolist(), right[::-1].tolist(), strict=True):
             end[node] = end[last]  # preorder: the right half comes last
         depth, leaves = depths(nodes.parent), forest.leaves(tree)
-        told = np.append(leaves, forest.scorer[leaves]) - forest.root[tree]
+        told = np.append(leaves, forest.judges(tree)) - forest.root[tree]
         # The last test of a path, by which a node parts from its sibling, is never idle.
         last_test = np.uint64(1) << np.maximum(depth[told] - 1, 0).astype(np.uint64)
         tests = np.zeros(len(depth), np.uint64)

@@ -1,0 +1,72 @@
+"""Small contexts answer to the wider one they are a part of."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from admercs import ADMERCS
+from admercs.detector.judge import Judge
+from admercs.detector.model import PRIOR_ODDS
+from admercs.evidence.noisy_or import WIDER_ODDS
+
+
+def bad_batch(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of which the last batch, and no other, breaks a relation of two columns."""
+    rng = np.random.default_rng(seed)
+    batch = rng.random(1000)
+    bad = batch > 0.965
+    x = rng.random(1000)
+    side = np.where(x > 0.5, 1.0, 0.0)
+    side[bad] = 1 - side[bad]
+    return np.column_stack([x, side + rng.normal(0, 0.05, 1000), batch]), bad
+
+
+def test_anomalies_in_a_leaf_of_their_own_kind_are_found() -> None:
+    for seed in range(5):
+        X, bad = bad_batch(seed)
+        found = average_precision_score(bad, ADMERCS(n_iter=1).fit(X).scores_)
+        # Their own leaves find little odd about them: the tree has seen that they are different.
+        with patch("admercs.trees.judges.SMALL_SHARE", 0.0):
+            alone = average_precision_score(bad, ADMERCS(n_iter=1).fit(X).scores_)
+        assert found > 0.85
+        assert alone < 0.2
+
+
+def test_the_reason_speaks_of_the_wider_context() -> None:
+    X, bad = bad_batch()
+    model = ADMERCS(n_iter=1).fit(X)
+    forest = model.model_.forest
+    explained = model.explain(X[bad])
+    spoken = 0
+    for row, values in zip(explained, X[bad], strict=True):
+        first = row.reasons[0]
+        node = next(a for a in forest.path(first.context) if forest.n[a] == first.n)
+        spoken += node == forest.wider[first.context]
+        holds = np.array([
+            all(c.holds(x[int(c.attribute[1])]) for c in first.conditions) for x in X
+        ])  # fmt: skip
+        assert holds.sum() == first.n
+        assert all(c.holds(values[int(c.attribute[1])]) for c in first.conditions)
+    assert spoken > 0.5 * bad.sum()
+
+
+def test_the_strongest_view_speaks_and_says_how_strong_it_is() -> None:
+    X, _ = bad_batch(3)
+    model = ADMERCS(n_iter=1).fit(X).model_
+    judgement = Judge(model).judge(np.ascontiguousarray(X.T))
+    forest = model.forest
+    wider = judgement.judge == forest.wider[judgement.leaf]
+    root = judgement.judge == forest.root[:-1, None]
+    assert np.all(wider | root | (judgement.judge == judgement.leaf))
+    assert wider.any()
+    assert root.any()
+    assert not (wider | root).all()
+    odds = np.where(wider, WIDER_ODDS, 1.0) * PRIOR_ODDS
+    expected = np.log1p(odds * np.expm1(-judgement.log_omega))
+    np.testing.assert_allclose(judgement.pattern, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        judgement.cells().sum(axis=0), Judge(model).cells(X.T.copy()).sum(axis=1)
+    )
