@@ -42,9 +42,7 @@ class Views(NamedTuple):
     """How likely the values of a block look; every array has one row per attribute."""
 
     leaf: NDArray[np.int32]  # the leaf each row falls into
-    log_omega: NDArray[
-        np.float64
-    ]  # to the leaf's scorer, or to a wider context where that is odder
+    log_omega: NDArray[np.float64]  # by the leaf's scorer or by a wider context
     log_omega_root: NDArray[np.float64]  # in the whole table
     by_wider: NDArray[np.bool_]  # where a wider context speaks
 
