@@ -261,7 +261,9 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
         return self
 
     def _fit_settings(self) -> FitSettings:
-        judging = Settings(self.likelihood, self.rho, self.gamma_delta, self.gamma_lambda)
+        judging = Settings(
+            self.likelihood, self.rho, self.gamma_delta, self.gamma_lambda, self.feedback
+        )
         trees = TreeSettings(
             self.criterion, self.max_depth, self.min_samples_leaf, self.min_impurity_decrease,
             purest_scores=self.likelihood == "paper",
@@ -271,7 +273,6 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
             judging=judging,
             n_iter=self.n_iter,
             tol=self.tol,
-            feedback=self.feedback,
             max_bins=self.max_bins,
             n_jobs=self._threads(),
         )

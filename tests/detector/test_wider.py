@@ -5,6 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from sklearn.metrics import average_precision_score
 
 from admercs import ADMERCS
@@ -13,15 +14,17 @@ from admercs.detector.model import PRIOR_ODDS
 from admercs.evidence.noisy_or import WIDER_ODDS
 
 
-def bad_batch(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of which the last batch, and no other, breaks a relation of two columns."""
+def bad_batch(seed: int = 0, n: int = 1000, good: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of which the last batch, and no other, breaks a relation of two columns.
+
+    A share `good` of that batch happens to fit it.
+    """
     rng = np.random.default_rng(seed)
-    batch = rng.random(1000)
+    batch, x = rng.random(n), rng.random(n)
     bad = batch > 0.965
-    x = rng.random(1000)
     side = np.where(x > 0.5, 1.0, 0.0)
-    side[bad] = 1 - side[bad]
-    return np.column_stack([x, side + rng.normal(0, 0.05, 1000), batch]), bad
+    side[bad] = np.where(rng.random(bad.sum()) < good, side[bad], 1 - side[bad])
+    return np.column_stack([x, side + rng.normal(0, 0.05, n), batch]), bad
 
 
 def test_anomalies_in_a_leaf_of_their_own_kind_are_found() -> None:
@@ -70,3 +73,14 @@ def test_the_strongest_view_speaks_and_says_how_strong_it_is() -> None:
     np.testing.assert_allclose(
         judgement.cells().sum(axis=0), Judge(model).cells(X.T.copy()).sum(axis=1)
     )
+
+
+@pytest.mark.parametrize("n", [1000, 4000, 10_000])
+def test_a_bad_batch_is_found_in_tables_of_any_size(n: int) -> None:
+    """A fifth of its rows looks fine; the more rows, the more of those."""
+    X, bad = bad_batch(5, n, good=0.2)
+    model = ADMERCS().fit(X)
+    assert average_precision_score(bad, model.scores_) > 0.85
+    first = model.contexts_[0]
+    assert bad[list(first.members)].mean() > 0.7
+    assert first.score > 0.9

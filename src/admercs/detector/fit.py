@@ -46,7 +46,6 @@ class FitSettings:
     judging: Settings
     n_iter: int
     tol: float
-    feedback: str
     max_bins: int | Literal["exact"]
     n_jobs: int
 
@@ -130,7 +129,7 @@ def _let_contexts_speak(
     feedback = iterate(
         base, leaves, model.forest, leaf_likelihood,
         weighing=settings.judging.weighing, gamma_lambda=settings.judging.gamma_lambda,
-        feedback=settings.feedback, n_iter=settings.n_iter, tol=settings.tol,
+        feedback=settings.judging.feedback, n_iter=settings.n_iter, tol=settings.tol,
         progress=tell("iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)

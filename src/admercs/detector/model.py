@@ -27,6 +27,7 @@ class Settings:
     rho: float
     gamma_delta: float
     gamma_lambda: float
+    feedback: str
 
     @property
     def kernel(self) -> Kernel:

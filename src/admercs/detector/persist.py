@@ -132,9 +132,10 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray:
 
 def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
     """Put the model together from its parts."""
-    if (
-        header["format_version"] < 2
-    ):  # written before idle tests were looked for and wider contexts asked
+    settings = dict(header["settings"])
+    if header["format_version"] < 2:
+        # Before idle tests were looked for and wider contexts asked, and when all rows were on the jury.
+        settings["feedback"] = "paper"
         n_nodes = len(arrays["forest/feature"])
         arrays["forest/idle"] = np.zeros(n_nodes, np.uint64)
         arrays["forest/wider"] = np.full(n_nodes, -1, np.int32)
@@ -144,7 +145,7 @@ def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
         forest=Forest(*(arrays[f"forest/{name}"] for name in Forest._fields)),
         likelihoods=Likelihoods(*(arrays[f"likelihoods/{name}"] for name in Likelihoods._fields)),
         log_lambda=arrays["log_lambda"],
-        settings=Settings(**header["settings"]),
+        settings=Settings(**settings),
         n_rows=int(header["n_rows"]),
         evidence_quantiles=arrays["evidence_quantiles"],
         members={int(node): part for node, part in zip(arrays["members/node"], rows, strict=False)},

@@ -24,6 +24,7 @@ from admercs.evidence.feedback import (
     add_guilt,
     add_terms,
     change_terms,
+    jury_of,
     raise_evidence,
 )
 from admercs.evidence.noisy_or import Weighing
@@ -67,6 +68,7 @@ class RowsOnCluster:
         base: Sequence[Future],
         columns: list[int],
         weighing: Weighing,
+        feedback: str,
     ) -> None:
         self._run = run
         self._model = model
@@ -78,6 +80,7 @@ class RowsOnCluster:
         self._is_leaf = forest.feature < 0
         self._n_nodes = len(forest.feature)
         self._weighing = weighing
+        self._jury = jury_of(feedback, forest.n) / np.maximum(forest.n, 1)
         self._states = [run.submit(first_state, evidence) for evidence in self._base]
         self._sums = np.zeros(self._n_nodes, np.int64)
         self._members = [run.submit(no_members) for _ in self._groups]
@@ -163,7 +166,7 @@ class RowsOnCluster:
                 self._run.submit(acquitted_sums, state, placed, self._n_nodes, some)
                 for state, placed in zip(self._states, self._placed, strict=True)
             ]
-            bound = self._run.result(self._run.reduce(add_up, parts)) / UNIT
+            bound = self._jury * self._run.result(self._run.reduce(add_up, parts)) / UNIT
             found = set(np.flatnonzero(self._is_leaf & (bound >= NEGLIGIBLE)).tolist()) - chosen
             chosen |= found
         return chosen

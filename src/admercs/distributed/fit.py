@@ -169,10 +169,11 @@ def _let_contexts_speak(
     columns = positions(model.schema, numeric_columns(model.schema))
     base = run.read("judging", judge_part, shared, each=[placed], columns=columns)
     rows = RowsOnCluster(
-        run, shared, model.forest, placed, base, columns, settings.judging.weighing
-    )
+        run, shared, model.forest, placed, base, columns,
+        settings.judging.weighing, settings.judging.feedback,
+    )  # fmt: skip
     log_lambda, n_iter = converge(
-        rows, model.forest, settings.judging.gamma_lambda, settings.feedback,
+        rows, model.forest, settings.judging.gamma_lambda, settings.judging.feedback,
         settings.n_iter, settings.tol, partial(run.tell, "iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=log_lambda)

@@ -8,7 +8,7 @@ rows of the few suspicious leaves are looked at again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ SMALLEST = -64.0
 # the most that one row counts when it is asked whether all of them stand out.
 LEAST_GUILT = 2.0
 FULL_GUILT = 4.0
+# Rows of one context are not independent witnesses. Of a larger one so many speak, or so large a part of it.
+JURY_ROWS = 50
+JURY_SHARE = 0.1
 
 LeafLikelihood = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 # Per suspected leaf: its rows, and how likely their values are there (log ω).
@@ -62,7 +65,7 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
     attributes even ordinary rows gather some. ``"relative"``: the same, in units of half the distance from the
     median to the 90% quantile, so that the number of attributes and how loud they are do not matter. So fine a
     unit lets contexts of the same rows talk each other into a conviction; only those are tried whose rows are on
-    average as guilty as the 90% quantile on their own.
+    average as guilty as the 90% quantile on their own. Large ones are judged by a part of their rows (`jury_of`).
 
     Examples
     --------
@@ -76,6 +79,21 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
         return Yardstick(typical, 1.0)
     unit = (quantile(0.9) - typical) / 2
     return Yardstick(typical, unit, LEAST_GUILT) if unit > 0 else None
+
+
+def jury_of(feedback: str, n: Any) -> Any:
+    """Return how many rows' worth of innocence counts in the trial of contexts of n rows.
+
+    The more rows a context has, the more ordinary ones are among them even if nearly all are anomalous, and in the
+    paper's product each of them acquits.
+
+    Examples
+    --------
+    >>> jury_of("relative", np.array([20, 200, 2000])), jury_of("paper", np.array([20, 2000]))
+    (array([ 20.,  50., 200.]), array([  20., 2000.]))
+    """
+    n = np.maximum(n, 1.0)
+    return np.clip(JURY_SHARE * n, np.minimum(n, JURY_ROWS), n) if feedback == "relative" else n
 
 
 def find_guilt(evidence: NDArray[np.float64], yardstick: Yardstick) -> NDArray[np.float64]:
@@ -261,6 +279,7 @@ def converge(
     """Iterate over rows that may lie anywhere; return log λ per node and the number of rounds."""
     may_be_suspected = forest.feature < 0
     log_lambda = np.full(len(forest.feature), -np.inf)
+    jury = jury_of(feedback, forest.n) / np.maximum(forest.n, 1)
     rounds = 1
     while rounds < n_iter:
         yardstick = find_yardstick(feedback, rows.quantile)
@@ -270,7 +289,7 @@ def converge(
             may_be_suspected &= rows.guilt(yardstick) >= yardstick.least * UNIT * forest.n
         sums = rows.sums(gamma_lambda, yardstick)
         # No context is condemned beyond the resolution of the sums: evidence stays finite.
-        new_lambda = np.where(may_be_suspected, np.minimum(sums, -1) / UNIT, -np.inf)
+        new_lambda = np.where(may_be_suspected, jury * np.minimum(sums, -1) / UNIT, -np.inf)
         new_lambda[new_lambda < NEGLIGIBLE] = -np.inf
         moved = np.max(np.abs(np.exp(new_lambda) - np.exp(log_lambda)), initial=0.0)
         log_lambda = new_lambda

@@ -172,7 +172,7 @@ class _Forest:
             likelihood,
             weighing=settings.judging.weighing,
             gamma_lambda=settings.judging.gamma_lambda,
-            feedback=settings.feedback,
+            feedback=settings.judging.feedback,
             n_iter=settings.n_iter,
             tol=settings.tol,
         ).evidence

@@ -11,6 +11,7 @@ import numpy as np
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.typical import typical_region
 from admercs.detector.model import Model
+from admercs.evidence.feedback import jury_of
 from admercs.explanation.conditions import make_condition, n_listed, threshold_step
 from admercs.explanation.curves import log_density
 from admercs.explanation.ranges import Paths, Range
@@ -79,7 +80,8 @@ class Voice:
         context; their geometric mean tells how many of them are anomalous.
         """
         model = self.model
-        mean = math.exp(float(model.log_lambda[leaf]) / max(1, int(model.forest.n[leaf])))
+        jury = jury_of(model.settings.feedback, model.forest.n[leaf])
+        mean = math.exp(float(model.log_lambda[leaf] / jury))
         return 1.0 - (1.0 - mean) / model.settings.gamma_lambda
 
     def conditions(self, node: int, values: np.ndarray | None = None) -> tuple[Condition, ...]:
