@@ -75,6 +75,15 @@ def test_the_strongest_view_speaks_and_says_how_strong_it_is() -> None:
     )
 
 
+def test_two_columns_have_no_third_to_testify() -> None:
+    X, _ = bad_batch(5, good=0.2)
+    assert ADMERCS().fit(X).contexts_
+    # The batch and what is wrong in it, without the column that says so.
+    two = ADMERCS().fit(X[:, 1:])
+    assert not two.contexts_
+    assert np.all(two.model_.log_lambda == -np.inf)
+
+
 @pytest.mark.parametrize("n", [1000, 4000, 10_000])
 def test_a_bad_batch_is_found_in_tables_of_any_size(n: int) -> None:
     """A fifth of its rows looks fine; the more rows, the more of those."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -25,6 +26,10 @@ class Trees(NamedTuple):
     feature: np.ndarray
     root: np.ndarray
     n: np.ndarray
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.root) - 1
 
     def tree_of(self, node: int) -> int:
         return int(np.searchsorted(self.root, node, side="right")) - 1
@@ -110,9 +115,9 @@ def test_a_small_context_of_odd_rows_is_found_and_condemns_its_ordinary_row() ->
 
 
 def relative_feedback(base: np.ndarray, in_context: np.ndarray) -> np.ndarray:
-    """Return λ of the same context, seen by two trees."""
-    leaves = np.stack([in_context, in_context + 2]).astype(np.int32)
-    trees = Trees(np.full(4, -1), np.array([0, 2, 4]), np.bincount(leaves.ravel()))
+    """Return λ of the same context, seen by two of three trees."""
+    leaves = np.stack([in_context, in_context + 2, np.full(len(base), 4)]).astype(np.int32)
+    trees = Trees(np.full(5, -1), np.array([0, 2, 4, 5]), np.bincount(leaves.ravel()))
     result = iterate(
         base, leaves, trees, lambda node, rows: np.full(len(rows), np.nan),  # type: ignore[arg-type]
         weighing=Weighing(0.9, 0.1), gamma_lambda=0.5, feedback="relative", n_iter=10, tol=1e-9,
@@ -132,6 +137,15 @@ def test_a_context_of_odd_rows_is_convicted_with_the_ordinary_rows_in_it() -> No
     inside = np.arange(1000) < 30
     base[:27] = 3.0
     assert relative_feedback(base, inside).min() > 0.5
+
+
+def test_ten_times_the_rows_do_not_acquit_a_context() -> None:
+    base = np.random.default_rng(0).exponential(0.3, 1000)
+    base[:27] = 3.0
+    base, inside = np.repeat(base, 10), np.repeat(np.arange(1000) < 30, 10)
+    assert relative_feedback(base, inside).min() > 0.5
+    with patch("admercs.evidence.feedback.JURY_SHARE", 1.0):
+        assert relative_feedback(base, inside).max() < 0.1
 
 
 @given(

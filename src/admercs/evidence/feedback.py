@@ -26,6 +26,9 @@ SMALLEST = -64.0
 # the most that one row counts when it is asked whether all of them stand out.
 LEAST_GUILT = 2.0
 FULL_GUILT = 4.0
+# In a table of two columns every context is about both, and nobody else could testify: rows in the thin end of a
+# column would be guilty of being there, and by association once more.
+LEAST_COLUMNS = 3
 # Rows of one context are not independent witnesses. Of a larger one so many speak, or so large a part of it.
 JURY_ROWS = 50
 JURY_SHARE = 0.1
@@ -278,6 +281,8 @@ def converge(
 ) -> tuple[NDArray[np.float64], int]:
     """Iterate over rows that may lie anywhere; return log λ per node and the number of rounds."""
     may_be_suspected = forest.feature < 0
+    if feedback == "relative" and forest.n_trees < LEAST_COLUMNS:
+        may_be_suspected[:] = False
     log_lambda = np.full(len(forest.feature), -np.inf)
     jury = jury_of(feedback, forest.n) / np.maximum(forest.n, 1)
     rounds = 1
