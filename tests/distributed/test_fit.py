@@ -28,11 +28,12 @@ UNEVEN = [0, 1, 1400, 0, 7, 90]
     [
         {},
         {"likelihood": "paper", "feedback": "centred", "contamination": 0.03},
+        {"likelihood": "paper"},
         {"criterion": "variance", "max_depth": 4, "n_iter": 4},
         {"max_bins": "exact", "n_iter": 1},
         {"max_bins": 5, "nominal": ["few"], "n_iter": 3},
     ],
-    ids=["defaults", "paper", "variance", "exact", "few bins"],
+    ids=["defaults", "paper", "paper's likelihood", "variance", "exact", "few bins"],
 )
 def test_the_model_is_the_one_of_the_whole_table(client: Any, parameters: dict[str, Any]) -> None:
     table = make_table(2500)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import warnings
 from pathlib import Path
@@ -120,6 +121,14 @@ def test_durations_are_said_with_few_digits_and_never_past_the_row() -> None:
     regions = [text.partition(", but")[0] for text in texts]
     assert any("min to" in region for region in regions)
     assert not any(re.search(r"\.\d{3,} (min|s)", region) for region in regions)
+
+
+def test_durations_counted_in_days_are_durations() -> None:
+    days = np.random.default_rng(0).integers(20, 40, (300, 2)).astype("m8[D]")
+    days[0, 0] = np.timedelta64(400, "D")
+    first = ADMERCS().fit(days).explain(days[:1])[0].reasons[0]
+    assert first.value == dt.timedelta(days=400)
+    assert "this row has 400 days" in first.text
 
 
 def planted_cause(kind: str, odd: tuple[str, ...]) -> set[str]:

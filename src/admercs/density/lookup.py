@@ -141,7 +141,7 @@ def judge_column(
     target : int
         The column.
     nodes : array of n
-        Scoring nodes: ``forest.scorer`` of the rows' leaves, or the root.
+        Nodes that judge, see ``Forest.judges``.
     x : array of n
         Working values; NaN is missing.
     out : array of n, optional

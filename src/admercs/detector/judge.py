@@ -154,11 +154,11 @@ class Judge:
             leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal, self._weighing
         )
         forest = self.model.forest
-        judge = np.where(by_wider, forest.wider[leaf], forest.scorer[leaf])
+        node = np.where(by_wider, forest.wider[leaf], forest.scorer[leaf])
         log_omega[by_wider] = undiscount(log_omega[by_wider])
         by_root = ~by_wider & ~self._is_marginal[leaf] & (log_omega_root < log_omega)
-        judge = np.where(by_root, forest.root[:-1, None], judge).astype(np.int32)
-        return Judgement(leaf, judge, np.where(by_root, log_omega_root, log_omega), *parts)
+        node = np.where(by_root, forest.root[:-1, None], node).astype(np.int32)
+        return Judgement(leaf, node, np.where(by_root, log_omega_root, log_omega), *parts)
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None

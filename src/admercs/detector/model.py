@@ -82,9 +82,7 @@ class Judgement(NamedTuple):
     """
 
     leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
-    judge: NDArray[
-        np.int32
-    ]  # the node on the way there that finds the row's value the oddest; it speaks
+    node: NDArray[np.int32]  # the node on the way there that finds its value the oddest
     log_omega: NDArray[np.float64]  # how likely the value is among the rows of that node
     pattern: NDArray[np.float64]  # evidence from breaking that node's pattern
     context: NDArray[np.float64]  # evidence from sitting in an anomalous context

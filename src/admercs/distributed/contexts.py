@@ -24,7 +24,7 @@ from admercs.evidence.feedback import (
     add_guilt,
     add_terms,
     change_terms,
-    jury_of,
+    jury_share,
     raise_evidence,
 )
 from admercs.evidence.noisy_or import Weighing
@@ -80,7 +80,7 @@ class RowsOnCluster:
         self._is_leaf = forest.feature < 0
         self._n_nodes = len(forest.feature)
         self._weighing = weighing
-        self._jury = jury_of(feedback, forest.n) / np.maximum(forest.n, 1)
+        self._jury = jury_share(feedback, forest.n)
         self._states = [run.submit(first_state, evidence) for evidence in self._base]
         self._sums = np.zeros(self._n_nodes, np.int64)
         self._members = [run.submit(no_members) for _ in self._groups]

@@ -8,7 +8,7 @@ rows of the few suspicious leaves are looked at again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
     attributes even ordinary rows gather some. ``"relative"``: the same, in units of half the distance from the
     median to the 90% quantile, so that the number of attributes and how loud they are do not matter. So fine a
     unit lets contexts of the same rows talk each other into a conviction; only those are tried whose rows are on
-    average as guilty as the 90% quantile on their own. Large ones are judged by a part of their rows (`jury_of`).
+    average as guilty as the 90% quantile on their own. Large ones are judged by some of their rows (`jury_share`).
 
     Examples
     --------
@@ -84,19 +84,20 @@ def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardsti
     return Yardstick(typical, unit, LEAST_GUILT) if unit > 0 else None
 
 
-def jury_of(feedback: str, n: Any) -> Any:
-    """Return how many rows' worth of innocence counts in the trial of contexts of n rows.
+def jury_share(feedback: str, n: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return which share of its rows' innocence counts in the trial of contexts of n rows.
 
     The more rows a context has, the more ordinary ones are among them even if nearly all are anomalous, and in the
     paper's product each of them acquits.
 
     Examples
     --------
-    >>> jury_of("relative", np.array([20, 200, 2000])), jury_of("paper", np.array([20, 2000]))
-    (array([ 20.,  50., 200.]), array([  20., 2000.]))
+    >>> jury_share("relative", np.array([20, 100, 2000])), jury_share("paper", np.array([20, 2000]))
+    (array([1. , 0.5, 0.1]), array([1., 1.]))
     """
-    n = np.maximum(n, 1.0)
-    return np.clip(JURY_SHARE * n, np.minimum(n, JURY_ROWS), n) if feedback == "relative" else n
+    if feedback != "relative":
+        return np.ones(len(n))
+    return np.clip(JURY_ROWS / np.maximum(n, 1), JURY_SHARE, 1.0)
 
 
 def find_guilt(evidence: NDArray[np.float64], yardstick: Yardstick) -> NDArray[np.float64]:
@@ -284,7 +285,7 @@ def converge(
     if feedback == "relative" and forest.n_trees < LEAST_COLUMNS:
         may_be_suspected[:] = False
     log_lambda = np.full(len(forest.feature), -np.inf)
-    jury = jury_of(feedback, forest.n) / np.maximum(forest.n, 1)
+    jury = jury_share(feedback, forest.n)
     rounds = 1
     while rounds < n_iter:
         yardstick = find_yardstick(feedback, rows.quantile)

@@ -86,7 +86,7 @@ class _Candidate:
 
 
 def _candidates(voice: Voice) -> list[_Candidate]:
-    """Return all nodes that judge rows by more than the whole table, the most telling first."""
+    """Return the leaves' own judges that know more than the whole table, the most telling first."""
     model = voice.model
     forest, likelihoods = model.forest, model.likelihoods
     leaves = np.flatnonzero(forest.feature < 0)

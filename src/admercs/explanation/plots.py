@@ -69,7 +69,7 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
     voice = Voice(model)
     attribute = [column.name for column in model.schema.used].index(reason.target)
     root = int(model.forest.root[attribute])
-    node = voice.judge(reason)
+    node = voice.compared_with(reason)
     presence = reason.typical is not None and reason.typical.kind in {"missing", "recorded"}
     if model.likelihoods.kind[attribute] == CONTINUOUS and not presence:
         _draw_densities(ax, voice, attribute, (node, root), reason)

@@ -149,10 +149,10 @@ class Reason:
     share : float
         The same as a fraction of the row's evidence.
     context : int
-        The leaf that judged the row, to be passed on to ``describe_context``.
+        The row's leaf in the target's tree, to be passed on to ``describe_context``. What the row is compared
+        with may be a wider context or the whole table; `conditions` and `n` say which rows.
     also : tuple of Reason
-        The same oddity seen from other sides: other attributes of the same relation, the whole
-        table.
+        The same oddity seen from other sides: other attributes of the same relation.
     text : str
         The reason as a sentence.
     """

@@ -184,12 +184,8 @@ class _Teller:
         """Mention the other sides from which the same oddity is seen."""
         if view.kind == "context":
             return ""
-        sides = dict.fromkeys(
-            self.voice.column(self.names.index(other.target)).name
-            for other in also
-            if other.target != self.names[view.attribute]
-        )
-        return f" Also seen from {join(list(sides), 'and')}." if sides else ""
+        sides = [self.voice.column(self.names.index(other.target)).name for other in also]
+        return f" Also seen from {join(sides, 'and')}." if sides else ""
 
     def raw_text(self, attribute: int, row: int) -> str:
         """Return the text of a category that the model does not know."""

@@ -61,7 +61,7 @@ def merged_views(
     patterns: list[View] = []
     contexts: list[View] = []
     for attribute in np.flatnonzero(judgement.pattern[:, row] > negligible).tolist():
-        leaf, node = (int(nodes[attribute, row]) for nodes in (judgement.leaf, judgement.judge))
+        leaf, node = (int(nodes[attribute, row]) for nodes in (judgement.leaf, judgement.node))
         evidence = float(judgement.pattern[attribute, row])
         involved = 1 << attribute | voice.paths.attributes(node)
         patterns.append(View("pattern", attribute, leaf, node, evidence, involved))

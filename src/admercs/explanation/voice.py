@@ -11,7 +11,7 @@ import numpy as np
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.typical import typical_region
 from admercs.detector.model import Model
-from admercs.evidence.feedback import jury_of
+from admercs.evidence.feedback import jury_share
 from admercs.explanation.conditions import make_condition, n_listed, threshold_step
 from admercs.explanation.curves import log_density
 from admercs.explanation.ranges import Paths, Range
@@ -60,10 +60,10 @@ class Voice:
         return int(self.model.likelihoods.slot[node])
 
     def scorer(self, leaf: int) -> int:
-        """Return the node whose rows judge a row of the leaf."""
+        """Return the node whose rows judge a row of the leaf, if no wider context and not the table do."""
         return int(self.model.forest.scorer[leaf])
 
-    def judge(self, reason: Reason) -> int:
+    def compared_with(self, reason: Reason) -> int:
         """Return the node that a reason compares its row with.
 
         The nodes on a path hold fewer rows from one to the next, so the number of rows tells them apart.
@@ -71,17 +71,22 @@ class Voice:
         forest = self.model.forest
         if reason.kind == "context":
             return self.scorer(reason.context)
-        return next(node for node in forest.path(reason.context) if forest.n[node] == reason.n)
+        if reason.context < len(forest.n):
+            for node in forest.path(reason.context):
+                if forest.n[node] == reason.n:
+                    return node
+        raise ValueError("The reason comes from another model: explain the row with this one.")
 
     def guilt(self, leaf: int) -> float:
         """Return how anomalous the rows of a context are on average, from 0 to 1.
 
-        A context's score λ is a product over its rows, so the same score means more in a larger
-        context; their geometric mean tells how many of them are anomalous.
+        A context's score λ is a product over its rows, or over a jury of them, so the same score means
+        more in a larger context; their geometric mean tells how many of them are anomalous.
         """
         model = self.model
-        jury = jury_of(model.settings.feedback, model.forest.n[leaf])
-        mean = math.exp(float(model.log_lambda[leaf] / jury))
+        n = model.forest.n[[leaf]]
+        jury = float((jury_share(model.settings.feedback, n) * n)[0])
+        mean = math.exp(float(model.log_lambda[leaf]) / max(1.0, jury))
         return 1.0 - (1.0 - mean) / model.settings.gamma_lambda
 
     def conditions(self, node: int, values: np.ndarray | None = None) -> tuple[Condition, ...]:

@@ -205,7 +205,7 @@ class _Rows:
 
     def plot(self, reason: Reason, values: Any) -> dict[str, Any]:
         """Return what the plot of a broken pattern needs besides the distribution."""
-        m, node = self.attribute[reason.target], self.digest.voice.judge(reason)
+        m, node = self.attribute[reason.target], self.digest.voice.compared_with(reason)
         missing = reason.value is None and reason.value_text == "missing"
         continuous = self.model.likelihoods.kind[m] == CONTINUOUS
         typical = reason.typical

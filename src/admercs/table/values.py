@@ -104,6 +104,8 @@ def from_times(values: NDArray[Any], name: str) -> RawColumn:
             "them into days or into numbers."
         )
     plain = _PLAIN_UNIT.get(unit, unit)
+    if not is_date and plain == "D":
+        plain = "s"  # a day of a calendar is a date, 24 hours are so many seconds
     if plain not in _UNITS:
         plain = "ns"
     counted = values.astype(f"{values.dtype.kind}8[{plain}]", copy=False)
