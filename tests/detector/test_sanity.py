@@ -55,3 +55,12 @@ def test_idle_tests_of_the_wrong_kind(forest: Forest) -> None:
     for idle in (forest.idle[1:], forest.idle.astype(np.float64)):
         with pytest.raises(ValueError, match="forest/idle"):
             check_forest(forest._replace(idle=idle), 3)
+
+
+@pytest.mark.parametrize("name", ["scorer", "wider"])
+def test_a_judge_from_another_tree(forest: Forest, name: str) -> None:
+    nodes = getattr(forest, name).copy()
+    first = int(np.flatnonzero(forest.wider >= 0)[0])
+    nodes[first] = forest.root[1] if first < forest.root[1] else 0
+    with pytest.raises(ValueError, match=f"forest/{name}"):
+        check_forest(forest._replace(**{name: nodes}), 3)

@@ -47,6 +47,16 @@ class Views(NamedTuple):
     by_wider: NDArray[np.bool_]  # where a wider context speaks
 
 
+class _Sight(NamedTuple):
+    """One attribute of a block, and how likely its values look so far; the last two are written to."""
+
+    m: int
+    leaf: NDArray[np.int32]
+    x: NDArray[np.float64]
+    log_omega: NDArray[np.float64]
+    root: NDArray[np.float64]  # log ω in the whole table
+
+
 class Judge:
     """A model made ready for judging rows."""
 
@@ -83,20 +93,15 @@ class Judge:
             if self._look_at_root:
                 root = np.full(block.shape[1], forest.root[m], np.int32)
                 judge_column(likelihoods, m, root, block[m], log_omega_root[m])
-                self._fall_far(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
-                self._give_benefit(m, block, log_omega[m], log_omega_root[m])
-                self._ask_wider(m, leaf[m], block[m], log_omega[m], log_omega_root[m], by_wider[m])
+                sight = _Sight(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
+                self._fall_far(sight)
+                self._give_benefit(sight, block)
+                by_wider[m, self._ask_wider(sight)] = True
         return Views(leaf, log_omega, log_omega_root, by_wider)
 
-    def _fall_far(
-        self,
-        m: int,
-        leaf: NDArray[np.int32],
-        x: NDArray[np.float64],
-        log_omega: NDArray[np.float64],
-        root: NDArray[np.float64],
-    ) -> None:
+    def _fall_far(self, sight: _Sight) -> None:
         """Lower log ω, in the whole table, of values that lie far outside of all others."""
+        m, leaf, x, log_omega, root = sight
         likelihoods = self.model.likelihoods
         slot = likelihoods.slot[self.model.forest.root[m]]
         n = int(likelihoods.n[slot] - likelihoods.n_missing[slot])
@@ -106,46 +111,34 @@ class Judge:
         same = far[self._is_marginal[leaf[far]]]
         log_omega[same] = root[same]
 
-    def _give_benefit(
-        self,
-        m: int,
-        block: NDArray[np.float64],
-        log_omega: NDArray[np.float64],
-        root: NDArray[np.float64],
-    ) -> None:
+    def _give_benefit(self, sight: _Sight, block: NDArray[np.float64]) -> None:
         """Raise log ω of values that are odd in their context but not across its border.
 
         Where the whole table finds a value odder still the leaf is not asked.
         """
+        m, _, x, log_omega, root = sight
         odd = np.flatnonzero((log_omega < BEYOND_DOUBT) & (log_omega < root))
         across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
         look_across(self.model.forest, m, block, odd, across, nearness)
         found = across >= 0
         odd, across = odd[found], across[found]
         scorer = self.model.forest.scorer[across]
-        there = judge_column(self.model.likelihoods, m, scorer, block[m, odd])
+        there = judge_column(self.model.likelihoods, m, scorer, x[odd])
         benefit = np.minimum(there + np.log(nearness[found]), BEYOND_DOUBT)
         log_omega[odd] = np.maximum(log_omega[odd], benefit)
 
-    def _ask_wider(
-        self,
-        m: int,
-        leaf: NDArray[np.int32],
-        x: NDArray[np.float64],
-        log_omega: NDArray[np.float64],
-        root: NDArray[np.float64],
-        by_wider: NDArray[np.bool_],
-    ) -> None:
-        """Lower log ω of values that a wider context finds odder than their leaf and the whole table do."""
+    def _ask_wider(self, sight: _Sight) -> NDArray[np.int64]:
+        """Lower log ω of values that a wider context finds odder than leaf and table do; say of which rows."""
+        m, leaf, x, log_omega, root = sight
         if not self._has_wider[m]:
-            return
+            return np.empty(0, np.int64)
         there = judge_column(self.model.likelihoods, m, self._wider[leaf], x)
         odder = np.flatnonzero(there < np.minimum(log_omega, root))
         there = discount(there[odder])
         still = there < np.minimum(log_omega[odder], root[odder])
         odder = odder[still]
         log_omega[odder] = there[still]
-        by_wider[odder] = True
+        return odder
 
     def judge(self, block: NDArray[np.float64]) -> Judgement:
         """Return all there is to say about the rows of a block (attributes x rows)."""

@@ -35,6 +35,10 @@ def check_forest(forest: Forest, n_columns: int) -> None:
     _require(bool(np.all(forest.parent < np.arange(n_nodes))), "forest/parent")
     _require(_within(forest.scorer, 0, n_nodes), "forest/scorer")
     _require(len(forest.wider) == n_nodes and _within(forest.wider, -1, n_nodes), "forest/wider")
+    # A node of another tree knows of another column: its tables do not fit.
+    tree, asked = np.repeat(np.arange(n_columns), np.diff(forest.root)), forest.wider >= 0
+    _require(bool(np.array_equal(tree[forest.scorer], tree)), "forest/scorer")
+    _require(bool(np.array_equal(tree[forest.wider[asked]], tree[asked])), "forest/wider")
     _require(_within(forest.subset, -1, len(forest.subsets)), "forest/subset")
     _require(forest.subsets.ndim == 2 and forest.subsets.shape[1] == 4, "forest/subsets")
     _check_idle(forest)
