@@ -50,16 +50,6 @@ def totals(piece: Ints, amount: Floats | Ints, n_pieces: int) -> Floats:
     return np.bincount(piece, amount, n_pieces).astype(np.float64, copy=False)
 
 
-def sums(numbers: Ints, begin: Ints, end: Ints) -> Ints:
-    """Add up the whole numbers begin … end − 1 of each piece.
-
-    >>> sums(np.array([1, 2, 3, 4]), np.array([0, 2, 2]), np.array([2, 2, 4]))
-    array([3, 0, 7])
-    """
-    before = pointers(numbers)
-    return before[end] - before[begin]
-
-
 def highest(numbers: Floats, ptr: Ints) -> Floats:
     """Return the largest number of each piece; −inf for an empty one.
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.fft import dct
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints, ranges, totals
+from admercs.density.arrays import Floats, Ints
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import CORE, Grids
 from admercs.density.spread import Spread
@@ -122,13 +122,26 @@ def solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
 
 def _histograms(counts: ValueCounts, size: Ints, slots: Ints) -> Floats:
     """Return the rows of some slots' cores in ``N_COSINES`` bins."""
-    p, row = ranges(counts.ptr[slots], counts.ptr[slots + 1])
-    cell, size = counts.cell[p], size[slots]
-    inside = np.flatnonzero((cell >= 0) & (cell < size[row]))
-    row, cell = row[inside], cell[inside]
-    binned = row * N_COSINES + cell // (size // N_COSINES)[row]
-    rows = totals(binned, counts.weight[p[inside]], len(slots) * N_COSINES)
-    return rows.reshape(len(slots), N_COSINES)
+    histogram = np.zeros((len(slots), N_COSINES))
+    _fill_bins(counts.ptr, counts.cell, counts.weight, slots, size // N_COSINES, histogram)
+    return histogram
+
+
+@kernel
+def _fill_bins(
+    ptr: Ints, cell: Ints, weight: Ints, slots: Ints, per_bin: Ints, histogram: Floats
+) -> None:
+    """Add the weights of the cells in the cores up in bins of ``per_bin`` cells."""
+    for row in range(len(slots)):
+        slot = slots[row]
+        place, end = 0, per_bin[slot]
+        for p in range(ptr[slot], ptr[slot + 1]):
+            # Cells ascend; a division would take longer than a step or two.
+            while cell[p] >= end and place < histogram.shape[1]:
+                place += 1
+                end += per_bin[slot]
+            if cell[p] >= 0 and place < histogram.shape[1]:
+                histogram[row, place] += weight[p]
 
 
 @kernel

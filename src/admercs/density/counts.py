@@ -133,14 +133,16 @@ def _count_group(
     values: Floats, leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
 ) -> ValueCounts:
     dense = np.zeros(int(grids.ptr[-1]), dtype=np.int32)
-    # A row lies in at most as many slots as its path is long.
-    room = _BUFFER + int(np.diff(plan.slot_ptr).max(initial=0))
-    slots, places = np.empty(room, dtype=np.int64), np.empty(room)
+    # A leaf at a time: the cells of its slots stay in the cache.
+    ordered, end = np.empty(len(values)), np.empty(plan.n_leaves, dtype=np.int64)
+    _sort_by_leaf(values, leaves, plan.first_node, plan.leaf_index, ordered, end)
+    slots, places = np.empty(_BUFFER, dtype=np.int64), np.empty(_BUFFER)
     outside = [np.empty((3, 0), dtype=np.int64)]
-    row = 0
-    while row < len(values):
-        row, used = _count_values(
-            values, leaves, row, plan.first_node, plan.leaf_index, plan.slot_ptr, plan.slot_of,
+    leaf_of = owners(plan.slot_ptr)
+    entry, row = 0, 0
+    while entry < len(leaf_of):
+        entry, row, used = _count_values(
+            ordered, end, entry, row, leaf_of, plan.slot_of,
             grids.left, 1.0 / grids.width, grids.ptr, dense, slots, places,
         )  # fmt: skip
         outside.append(_count_outside(slots[:used], places[:used], grids, dense))
@@ -187,19 +189,37 @@ def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
 
 def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
-    found = np.flatnonzero(dense)
-    ptr = np.searchsorted(found, grids.ptr)  # where each slot's cells begin
-    cell, weight = found - grids.ptr[owners(ptr)], dense[found].astype(np.int64)
     slot, far, its_weight = outside[:, np.lexsort((outside[1], outside[0]))]
     first = np.ones(len(slot), dtype=np.bool_)
     first[1:] = (slot[1:] != slot[:-1]) | (far[1:] != far[:-1])
     its_weight = np.add.reduceat(its_weight, np.flatnonzero(first)) if len(slot) else its_weight
     slot, far = slot[first], far[first]
-    where = np.where(far < 0, ptr[slot], ptr[slot + 1])
-    n_outside = np.bincount(slot, minlength=len(ptr) - 1)
-    return ValueCounts(
-        ptr + pointers(n_outside), np.insert(cell, where, far), np.insert(weight, where, its_weight)
-    )
+    n_cells = int(np.count_nonzero(dense)) + len(slot)
+    # Room for one more: an empty cell is written, too, before the next one takes its place.
+    ptr, (cell, weight) = np.zeros_like(grids.ptr), np.empty((2, n_cells + 1), dtype=np.int64)
+    _list_cells(dense, grids.ptr, slot, far, its_weight, ptr, cell, weight)
+    return ValueCounts(ptr, cell[:n_cells], weight[:n_cells])
+
+
+@kernel
+def _list_cells(
+    dense: NDArray[np.int32], core_ptr: Ints, slot: Ints, far: Ints, far_weight: Ints,
+    ptr: Ints, cell: Ints, weight: Ints,
+) -> None:  # fmt: skip
+    """Write the cells with rows of each slot: those below its core, in it and above it."""
+    used, k = np.uint64(0), 0
+    for s in range(len(ptr) - 1):
+        core = dense[core_ptr[s] : core_ptr[s + 1]]
+        for below in (True, False):
+            while k < len(slot) and slot[k] == s and (far[k] < 0 or not below):
+                cell[used], weight[used] = far[k], far_weight[k]
+                used += np.uint64(1)
+                k += 1
+            if below:
+                for c in range(np.uint64(len(core))):
+                    cell[used], weight[used] = c, core[c]
+                    used += np.uint64(core[c] != 0)
+        ptr[s + 1] = used
 
 
 @kernel
@@ -219,13 +239,40 @@ def _count_codes(
 
 
 @kernel
-def _count_values(
+def _sort_by_leaf(
     values: Floats,
     leaves: NDArray[np.int32],
-    start: int,
     first_node: int,
     leaf_index: NDArray[np.int32],
-    slot_ptr: Ints,
+    ordered: Floats,
+    end: Ints,
+) -> None:
+    """Bring values into the order of their leaves, NaN left out; write where those of each leaf end."""
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    for leaf in range(len(end)):
+        end[leaf] = 0
+    for i in range(np.uint64(len(values))):
+        if not math.isnan(values[i]):
+            end[np.uint64(leaf_index[np.uint64(leaves[i] - first_node)])] += 1
+    before = np.int64(0)
+    for leaf in range(len(end)):
+        rows = end[leaf]
+        end[leaf] = before
+        before += rows
+    for i in range(np.uint64(len(values))):
+        if not math.isnan(values[i]):
+            its_leaf = np.uint64(leaf_index[np.uint64(leaves[i] - first_node)])
+            ordered[np.uint64(end[its_leaf])] = values[i]
+            end[its_leaf] += 1
+
+
+@kernel
+def _count_values(
+    ordered: Floats,
+    leaf_end: Ints,
+    entry: int,
+    row: int,
+    leaf_of: Ints,
     slot_of: NDArray[np.int32],
     left: Floats,
     inverse: Floats,
@@ -233,35 +280,34 @@ def _count_values(
     dense: NDArray[np.int32],
     outside_slot: Ints,
     outside_place: Floats,
-) -> tuple[int, int]:
-    """Count rows from ``start`` on in the cores; stop early when the list of values outside is full.
+) -> tuple[int, int, int]:
+    """Count the values of leaf ``leaf_of[k]`` in the core of slot ``slot_of[k]``, for k from ``entry`` on.
 
-    Returns the row to go on with, and how many entries of the list are used.
+    Begin with the value ``row``, and stop early when the list of values outside is full. Returns the entry and the
+    value to go on with, and how many places of the list are used.
     """
-    used = 0
-    for i in range(start, len(values)):
-        x = values[i]
-        if math.isnan(x):
-            continue
-        leaf = leaf_index[leaves[i] - first_node]
-        begin = slot_ptr[leaf]
-        end = slot_ptr[leaf + 1]
-        if used + end - begin > len(outside_slot):
-            return i, used
-        for p in range(begin, end):
-            slot = slot_of[p]
-            place = (x - left[slot]) * inverse[slot]
-            if 0.0 <= place < ptr[slot + 1] - ptr[slot] - 1:
-                lower = int(place)
-                upper_weight = int((place - lower) * ONE + 0.5)
-                cell = ptr[slot] + lower
+    used, one = 0, np.uint64(1)
+    for k in range(entry, len(slot_of)):
+        leaf, slot = leaf_of[k], slot_of[k]
+        origin, scale = left[slot], inverse[slot]
+        first, last = np.uint64(ptr[slot]), np.float64(ptr[slot + 1] - ptr[slot] - 1)
+        begin = leaf_end[leaf - 1] if leaf > 0 else 0
+        for i in range(max(row, begin), leaf_end[leaf]):
+            place = (ordered[np.uint64(i)] - origin) * scale
+            if 0.0 <= place < last:
+                lower = np.int64(place)
+                upper_weight = np.int64((place - lower) * ONE + 0.5)
+                cell = first + np.uint64(lower)
                 dense[cell] += ONE - upper_weight
-                dense[cell + 1] += upper_weight
+                dense[cell + one] += upper_weight
             else:
+                if used == len(outside_slot):
+                    return k, i, used
                 outside_slot[used] = slot
                 outside_place[used] = place
                 used += 1
-    return len(values), used
+        row = 0
+    return len(slot_of), row, used
 
 
 @kernel

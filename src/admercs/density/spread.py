@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints, owners, pointers, sums
+from admercs.density.arrays import Floats, Ints, pointers
 from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
 
@@ -29,22 +29,13 @@ class Spread(NamedTuple):
 def measure(counts: ValueCounts, grids: Grids) -> Spread:
     """Measure the spread of each slot's values; extreme values touch only their own rank."""
     ptr, cell, weight = counts
-    slot, size = owners(ptr), grids.size
-    # Cells are in ascending order: the core's follow those below it.
-    begin = ptr[:-1] + sums((cell < 0).astype(np.int64), ptr[:-1], ptr[1:])
-    end = ptr[1:] - sums((cell >= size[slot]).astype(np.int64), ptr[:-1], ptr[1:])
-    # From the middle of the core the squares stay small.
-    position = cell - (size // 2)[slot]
-    position = np.where((cell >= 0) & (cell < size[slot]), position, 0)
-    first, second = position * weight, position * position * weight
-    n, n_core = sums(weight, ptr[:-1], ptr[1:]) / ONE, sums(weight, begin, end) / ONE
-    inside = np.maximum(sums(weight, begin, end), 1)
+    begin, whole, inside, first, second, n_distinct, span = np.empty((7, len(ptr) - 1), np.int64)
+    _add_up(ptr, cell, weight, grids.size, begin, whole, inside, first, second, n_distinct, span)
+    n, n_core = whole / ONE, inside / ONE
     # Sharing a row between two cells adds a sixth of a squared cell to the variance.
-    mean = sums(first, begin, end) / inside
-    variance = sums(second, begin, end) / inside - mean**2 - 1 / 6
-    n_distinct = np.empty(len(n))
-    _count_distinct(cell, begin, end, n_distinct)
-    span = np.append(cell, 0)[np.maximum(end - 1, begin)] - np.append(cell, 0)[begin]
+    inside = np.maximum(inside, 1)
+    mean = first / inside
+    variance = second / inside - mean**2 - 1 / 6
     gap = np.where(n_distinct > 1, span / np.maximum(n_distinct - 1, 1), 0.0)
     cumulative = pointers(weight)
     low, high = _quantiles(counts, cumulative, ptr[:-1], n, tail_share(n))
@@ -52,7 +43,7 @@ def measure(counts: ValueCounts, grids: Grids) -> Spread:
     lower_quartile, upper_quartile = _quantiles(counts, cumulative, begin, n_core, quarter)
     return Spread(
         n, n_core, low, high, lower_quartile, upper_quartile,
-        np.sqrt(np.maximum(variance, 0.0)), n_distinct, gap,
+        np.sqrt(np.maximum(variance, 0.0)), n_distinct.astype(np.float64), gap,
     )  # fmt: skip
 
 
@@ -81,16 +72,40 @@ def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
 
 
 @kernel
-def _count_distinct(cell: Ints, begin: Ints, end: Ints, n_distinct: Floats) -> None:
-    """Count different values: one value occupies one or two neighbouring cells."""
-    for slot in range(len(begin)):
-        n, length = 0, 0
-        for p in range(begin[slot], end[slot]):
-            if p > begin[slot] and cell[p] != cell[p - 1] + 1:
-                n += (length + 1) >> 1
-                length = 0
-            length += 1
-        n_distinct[slot] = n + ((length + 1) >> 1)
+def _add_up(
+    ptr: Ints, cell: Ints, weight: Ints, size: Ints,
+    begin: Ints, whole: Ints, inside: Ints, first: Ints, second: Ints, n_distinct: Ints, span: Ints,
+) -> None:  # fmt: skip
+    """Write what the cells of each slot add up to.
+
+    Where the core begins, the weight of the whole slot and inside of its core, the core's first and second moments,
+    how many different values it holds, and the distance from the first to the last of them. One value occupies one
+    or two neighbouring cells.
+    """
+    for slot in range(len(size)):
+        # From the middle of the core the squares stay small.
+        middle = size[slot] // 2
+        start, total, core, moment, square = ptr[slot], 0, 0, 0, 0
+        found, length, lowest, last = 0, 0, 0, 0
+        for p in range(np.uint64(ptr[slot]), np.uint64(ptr[slot + 1])):
+            here, rows = cell[p], weight[p]
+            total += rows
+            if here < 0:
+                start += 1
+            elif here < size[slot]:
+                core += rows
+                moment += (here - middle) * rows
+                square += (here - middle) * (here - middle) * rows
+                if length == 0:
+                    lowest = here
+                elif here != last + 1:
+                    found += (length + 1) >> 1
+                    length = 0
+                length += 1
+                last = here
+        begin[slot], whole[slot], inside[slot] = start, total, core
+        first[slot], second[slot] = moment, square
+        n_distinct[slot], span[slot] = found + ((length + 1) >> 1), last - lowest
 
 
 def _quantiles(
