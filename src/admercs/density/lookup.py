@@ -27,70 +27,78 @@ def _read_continuous(
 ) -> None:  # fmt: skip
     """Write log ω of values of a continuous target; where `bare`, their entries, not clipped at 0.
 
-    One long function: small ones would each be compiled twice, on their own and as part of this one.
+    One long function: small ones would each be compiled twice, on their own and as part of this one. What it knows
+    of a slot is kept from one row to the next.
     """
-    for i in range(len(x)):
-        slot = slot_of[nodes[i]]
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    one, two = np.uint64(1), np.uint64(2)
+    slot, known = np.uint64(0), False
+    first, stop, longest = np.uint64(0), np.uint64(0), np.uint64(0)
+    floor, present, lonely, begins, ends = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(np.uint64(len(x))):
+        its_slot = np.uint64(slot_of[np.uint64(nodes[i])])
+        if its_slot != slot or not known:
+            slot, known = its_slot, True
+            first, stop = np.uint64(segment_ptr[slot]), np.uint64(segment_ptr[slot + one])
+            longest = first + np.uint64(main[slot])
+            floor, present = log_floor[slot], log_present[slot]
+            # A row on its own has a kernel as wide as its distance to the bulk rather than h: it is less likely
+            # for being alone and far out. Values as dense as two rows in one place are not alone, and there is
+            # nothing to fall below the bulk itself.
+            lonely = floor + LOG_TWO if not bare and log_least[slot] < floor else -np.inf
+            begins, ends = np.inf, np.inf
+            if first < stop:
+                begins = segment_from[longest]
+            if first < stop and longest + one < stop:
+                ends = segment_from[longest + one]
         value = x[i]
         if math.isnan(value):
             out[i] = log_missing[slot]
             continue
-        floor = log_floor[slot]
         entry = floor
-        segment = segment_ptr[slot]
-        stop = segment_ptr[slot + 1]
-        if segment < stop:
+        if first < stop:
             # The last segment that holds from there or before. Most values lie in the longest one.
-            longest = segment + main[slot]
-            end = stop
-            if segment_from[longest] > value:
-                end = longest
-            else:
-                segment = longest
-                if longest + 1 < stop and value < segment_from[longest + 1]:
-                    end = longest + 1
-            while end - segment > 1:
-                middle = (segment + end) >> 1
-                if segment_from[middle] <= value:
-                    segment = middle
-                else:
-                    end = middle
+            segment = longest
+            if not begins <= value < ends:
+                segment, end = first, longest
+                if value >= begins:
+                    segment, end = longest, stop
+                while segment + one < end:
+                    middle = (segment + end) >> one
+                    if segment_from[middle] <= value:
+                        segment = middle
+                    else:
+                        end = middle
             position = (value - segment_start[segment]) / step[segment]
             begin = table_ptr[segment]
-            last = table_ptr[segment + 1] - begin - 3
+            last = table_ptr[segment + one] - begin - 3
             # Where one segment takes over from another, rounding must not leave a crack between them.
             if 0.999 <= position < last + 1.001:
-                p = min(max(int(position), 1), last)
-                t = position - p
-                p += begin
+                place = min(max(np.int64(position), 1), last)
+                t = position - place
+                p = np.uint64(begin + place)
                 # The same as `cubic`.
                 outer = t * (t - 1) / 6
                 inner = (t + 1) * (t - 2) / 2
                 read = (
-                    table[p + 2] * outer * (t + 1)
-                    - table[p - 1] * outer * (t - 2)
+                    table[p + two] * outer * (t + 1)
+                    - table[p - one] * outer * (t - 2)
                     + table[p] * inner * (t - 1)
-                    - table[p + 1] * inner * t
+                    - table[p + one] * inner * t
                 )
                 if read > floor:
                     entry = read
-            if not bare and entry < floor + LOG_TWO and log_least[slot] < floor:
-                # A row on its own has a kernel as wide as its distance to the bulk rather than h: it is
-                # less likely for being alone and far out. Values as dense as two rows in one place are
-                # not alone, and there is nothing to fall below the bulk itself.
+            if entry < lonely:
                 until = segment_start[longest] + step[longest] * (
-                    table_ptr[longest + 1] - table_ptr[longest] - 1
+                    table_ptr[longest + one] - table_ptr[longest] - 1
                 )
-                if longest + 1 < stop and segment_from[longest + 1] < until:
-                    until = segment_from[longest + 1]
-                away = segment_from[longest] - value
-                away = max(away, value - until)
+                away = max(begins - value, value - min(until, ends))
                 if away > 0.0:
                     alone = 1.0 - (entry - floor) / LOG_TWO
                     entry -= alone * math.log1p(away / (PEAK_WIDTH * bandwidth[slot]))
                     entry = max(entry, log_least[slot])
         if not bare:
-            entry = log_present[slot] + (entry if entry < 0 else 0.0)
+            entry = present + (entry if entry < 0 else 0.0)
         out[i] = entry
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
 from admercs.density.tails import N_PARTS, fall_far
 from admercs.detector.model import Judgement, Model
@@ -57,6 +58,11 @@ class _Sight(NamedTuple):
     root: NDArray[np.float64]  # log ω in the whole table
 
 
+def _presented(likelihoods: Likelihoods, judge: NDArray[np.integer]) -> Likelihoods:
+    """Return likelihoods that take a leaf for the node that judges it."""
+    return likelihoods._replace(slot=likelihoods.slot[judge])
+
+
 class Judge:
     """A model made ready for judging rows."""
 
@@ -68,11 +74,14 @@ class Judge:
         roots = np.repeat(forest.root[:-1], np.diff(forest.root))
         # A leaf scored by its root sees the whole table already. The paper has no further view.
         self._look_at_root = model.settings.likelihood == "area"
-        self._leaves_score = bool(np.array_equal(forest.scorer, np.arange(len(forest.scorer))))
         self._is_marginal = (forest.scorer == roots) | (not self._look_at_root)
-        # Where there is no wider context the whole table answers again, which changes nothing.
-        self._wider = np.where(forest.wider < 0, roots, forest.wider).astype(np.int32)
         self._has_wider = np.maximum.reduceat(forest.wider, forest.root[:-1]) >= 0
+        # Three judges of a row, to each of whom its leaf is presented.
+        self._scorer = _presented(model.likelihoods, forest.scorer)
+        self._whole_table = _presented(model.likelihoods, roots)
+        # Where there is no wider context the whole table answers again, which changes nothing.
+        wider = np.where(forest.wider < 0, roots, forest.wider)
+        self._wider = _presented(model.likelihoods, wider)
 
     @cached_property
     def _position(self) -> NDArray[np.int64]:
@@ -80,19 +89,15 @@ class Judge:
 
     def look(self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None) -> Views:
         """Return how likely the values of a block look; `leaf` is each row's leaf, where that is known."""
-        forest, likelihoods = self.model.forest, self.model.likelihoods
         if leaf is None:
             leaf = np.empty(block.shape, np.int32)
-            find_leaves(forest, block, leaf)
+            find_leaves(self.model.forest, block, leaf)
         log_omega, log_omega_root = np.empty(block.shape), np.zeros(block.shape)
         by_wider = np.zeros(block.shape, np.bool_)
         for m in range(len(block)):
-            # Where every leaf scores for itself there is nothing to look up.
-            scorer = leaf[m] if self._leaves_score else forest.scorer[leaf[m]]
-            judge_column(likelihoods, m, scorer, block[m], log_omega[m])
+            judge_column(self._scorer, m, leaf[m], block[m], log_omega[m])
             if self._look_at_root:
-                root = np.full(block.shape[1], forest.root[m], np.int32)
-                judge_column(likelihoods, m, root, block[m], log_omega_root[m])
+                judge_column(self._whole_table, m, leaf[m], block[m], log_omega_root[m])
                 sight = _Sight(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
                 self._fall_far(sight)
                 self._give_benefit(sight, block)
@@ -121,9 +126,8 @@ class Judge:
         across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
         look_across(self.model.forest, m, block, odd, across, nearness)
         found = across >= 0
-        odd, across = odd[found], across[found]
-        scorer = self.model.forest.scorer[across]
-        there = judge_column(self.model.likelihoods, m, scorer, x[odd])
+        odd = odd[found]
+        there = judge_column(self._scorer, m, across[found], x[odd])
         benefit = np.minimum(there + np.log(nearness[found]), BEYOND_DOUBT)
         log_omega[odd] = np.maximum(log_omega[odd], benefit)
 
@@ -132,7 +136,7 @@ class Judge:
         m, leaf, x, log_omega, root = sight
         if not self._has_wider[m]:
             return np.empty(0, np.int64)
-        there = judge_column(self.model.likelihoods, m, self._wider[leaf], x)
+        there = judge_column(self._wider, m, leaf, x)
         odder = np.flatnonzero(there < np.minimum(log_omega, root))
         there = discount(there[odder])
         still = there < np.minimum(log_omega[odder], root[odder])

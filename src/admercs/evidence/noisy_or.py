@@ -31,6 +31,8 @@ MAX_BLAME = 1.0
 WIDER_ODDS = 0.5
 # Of the polynomial for everyday evidence; odd, as two sums run at the same time.
 DEGREE = 13
+# Rows weighed together: what is written down of all their columns stays in the cache.
+TOGETHER = 256
 
 
 class Weighing(NamedTuple):
@@ -120,9 +122,12 @@ def _weigh(  # type: ignore[no-untyped-def]
     One long function: small ones would each be compiled twice, on their own and as part of this one.
     """
     n_columns, n_rows = leaf.shape
-    for m in range(n_columns):
-        for i in range(n_rows):
-            node = leaf[m, i]
+    for tile in range(n_columns * -(-n_rows // TOGETHER)):
+        m = np.uint64(tile % n_columns)
+        start = tile // n_columns * TOGETHER
+        # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+        for i in range(np.uint64(start), np.uint64(min(start + TOGETHER, n_rows))):
+            node = np.uint64(leaf[m, i])
             view = log_omega[m, i]
             if odds > 0.0:
                 context = min(MAX_BLAME, -log_not_lambda[node])
