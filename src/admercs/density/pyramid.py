@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from admercs._compile import kernel
 from admercs.density.arrays import Floats, Ints, pointers, ranges
 from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import Grids
@@ -37,6 +38,7 @@ _BEHIND = 6.0  # points for which an image goes on behind its mirror
 _TINY = 1e-6  # what is far below the floor is never looked at; keep its logarithm finite
 
 
+_RATIO_BITS = RATIO.bit_length() - 1
 # Weights of six points (Lagrange) at the points of a finer level in their midst.
 _NODES = np.arange(-2.0, 4.0)
 _BETWEEN = np.array([
@@ -242,18 +244,26 @@ def _mirror(pyramid: Pyramid, grids: Grids, limits: tuple[float, float]) -> Floa
 
 def _add_coarser(pyramid: Pyramid) -> None:
     """Add the density of each level to that of the next finer one, from the coarsest down."""
-    _, _, origin, size, at = pyramid.blocks
-    point = np.arange(at[-1]) + (origin - at[:-1]).repeat(size)
-    i = point // RATIO
-    phase = point - i * RATIO
-    i += pyramid.lift.repeat(size)
-    for j in range(pyramid.n_levels - 2, -1, -1):
-        here = pyramid.points(j)
-        for k in range(len(_NODES)):
-            weight, where = _BETWEEN[:, k][phase[here]], i[here] + (k - 2)
-            pyramid.plain[here] += weight * pyramid.plain[where]
-            if pyramid.mirrored is not pyramid.plain:
-                pyramid.mirrored[here] += weight * pyramid.mirrored[where]
+    _, row, origin, _, at = pyramid.blocks
+    n_finer = int(np.searchsorted(row, (pyramid.n_levels - 1) * pyramid.step.shape[1]))
+    _interpolate_levels(n_finer, origin, at, pyramid.lift, _BETWEEN, pyramid.plain)
+    if pyramid.mirrored is not pyramid.plain:
+        _interpolate_levels(n_finer, origin, at, pyramid.lift, _BETWEEN, pyramid.mirrored)
+
+
+@kernel
+def _interpolate_levels(
+    n_finer: int, origin: Ints, at: Ints, lift: Ints, between: Floats, density: Floats
+) -> None:
+    """Add what the next level tells to the points of the first ``n_finer`` blocks, the last one first."""
+    for block in range(n_finer - 1, -1, -1):
+        for p in range(at[block], at[block + 1]):
+            point = origin[block] + p - at[block]
+            phase, over = point & (RATIO - 1), (point >> _RATIO_BITS) + lift[block] - 2
+            total = density[p]
+            for k in range(between.shape[1]):
+                total += between[phase, k] * density[over + k]
+            density[p] = total
 
 
 def _fill_outside(

@@ -144,7 +144,9 @@ def _choose(pyramid: Pyramid, groups: _Groups, align: int, wanted: Marks, covere
     is covered to its ends, so that a coarser run is never interrupted in the middle of an interval.
     """
     is_covered = covered[groups.at[:, None] + np.arange(align)]
-    chosen = np.flatnonzero((wanted | is_covered.any(axis=1)) & ~is_covered.all(axis=1))
+    # The marks of a group as one number: 0 for none of them, the largest one for all.
+    marks = is_covered.view(f"u{align}")[:, 0]
+    chosen = np.flatnonzero((wanted | (marks > 0)) & (marks < int.from_bytes(bytes([1] * align))))
     row, q = np.nonzero(~is_covered[chosen])
     if len(row) == 0:
         return np.empty((0, 5), dtype=np.int64)

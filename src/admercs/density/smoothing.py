@@ -98,7 +98,7 @@ def _join(
 def lay_out(cells: Cells, spacing: Ints, reach: Ints, align: int) -> tuple[Blocks, Places]:
     """Cover all cells of a slot and their surroundings with blocks of points.
 
-    Up to two points at either end, a block begins and ends at a multiple of ``align``.
+    Up to two points at either end, a block begins and ends at a multiple of ``align``, a power of two.
     """
     n_slots, n_cells = len(spacing), len(cells.cell)
     ptr, slot, origin, size = np.zeros(n_slots + 1, np.int64), *np.empty((3, n_cells), np.int64)
@@ -121,8 +121,8 @@ def _lay_out(
             if cell[p] == FAR:
                 continue
             point = cell[p] // spacing[slot]
-            first = (point - reach[slot]) // align * align - spare
-            last = -(-(point + reach[slot] + 1) // align) * align + spare
+            first = ((point - reach[slot]) & -align) - spare
+            last = ((point + reach[slot] + align) & -align) + spare
             is_new = n_blocks == block_ptr[slot]
             if is_new or first > origin[n_blocks - 1] + size[n_blocks - 1] - 1:
                 if n_blocks > 0:
@@ -169,13 +169,20 @@ def spread_rows(
                     shape[t] += value
                     value *= ratio
                     ratio *= shrink
-        for p in range(ptr[slot], ptr[slot + 1]):
+        p = ptr[slot]
+        while p < ptr[slot + 1]:
             if at[p] >= 0:
+                # Two cells between the same points go together: they are read and written once.
+                q = p + 1 if p + 1 < ptr[slot + 1] and at[p + 1] == at[p] else p
+                more = mass[q] if q > p else 0.0
                 # Slices of known length let the compiler use vector instructions.
                 here = density[at[p] - back : at[p] - back + n_points]
                 around = shape[phase[p] * n_points : (phase[p] + 1) * n_points]
+                beside = shape[phase[q] * n_points : (phase[q] + 1) * n_points]
                 for t in range(n_points):
-                    here[t] += mass[p] * around[t]
+                    here[t] = (here[t] + mass[p] * around[t]) + more * beside[t]
+                p = q
+            p += 1
 
 
 def read_levels(places: Places, spacing: Ints, log_density: Floats) -> Floats:
