@@ -98,22 +98,25 @@ def _look_across(  # type: ignore[no-untyped-def]
     root, feature, threshold, lower, upper, subset, missing_left, left, right, subsets,
     block, rows, across, nearness,
 ):  # fmt: skip
-    for k in range(len(rows)):
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    for k in range(np.uint64(len(rows))):
         across[k] = -1
+        row = np.uint64(rows[k])
         best = 0.0
         other = -1
         crossed = False
-        node = root
+        node = np.uint64(root)
         while True:
             if feature[node] < 0:
                 if crossed:
                     across[k] = node
                 if crossed or other < 0:
                     break
-                node = other  # and down again from the other child of the nearest border's split
+                # And down again from the other child of the nearest border's split.
+                node = np.uint64(other)
                 crossed = True
                 continue
-            value = block[feature[node], rows[k]]
+            value = block[np.uint64(feature[node]), row]
             limit = threshold[node]
             goes_left = value <= limit
             if math.isnan(value):
@@ -131,5 +134,5 @@ def _look_across(  # type: ignore[no-untyped-def]
             if near > best and not crossed:
                 best = near
                 other = right[node] if goes_left else left[node]
-            node = left[node] if goes_left else right[node]
+            node = np.uint64(left[node] if goes_left else right[node])
         nearness[k] = best

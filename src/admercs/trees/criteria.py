@@ -43,17 +43,18 @@ def purity(counts: NDArray[np.int64], criterion: int, table: NDArray[np.float64]
 
     Larger is purer; the best split has the largest sum over its two sides (see `splits.weigh_split`).
     """
-    n = int(counts.sum())
+    per_class = counts.tolist()  # few numbers: a list is faster than an array
+    n = sum(per_class)
     if criterion != ENTROPY:
-        return sum(float(rows) * float(rows) for rows in counts.tolist()) / n
+        return sum(float(rows) * float(rows) for rows in per_class) / n
     if n < len(table):  # one look-up for all counts
         return float(sum(table[counts].tolist()) - table[n])
-    return float(sum(xlogx(rows, table) for rows in counts.tolist()) - xlogx(n, table))
+    return float(sum(xlogx(rows, table) for rows in per_class) - xlogx(n, table))
 
 
 def impurity(totals: NDArray[np.int64], criterion: int, table: NDArray[np.float64]) -> float:
     """Return a node's impurity per row."""
-    n = int(totals[0] if criterion == VARIANCE else totals.sum())
+    n = int(totals[0]) if criterion == VARIANCE else sum(totals.tolist())
     if n == 0:
         return 0.0
     if criterion == VARIANCE:

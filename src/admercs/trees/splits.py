@@ -70,6 +70,11 @@ def best_threshold(  # type: ignore[no-untyped-def]
     One long function: small ones would each be compiled twice, on their own and as part of this one.
     """
     width = np.uint64(work.shape[1])
+    # The first of two moments counts the rows; so do all classes together.
+    n_counts = np.uint64(1) if criterion == VARIANCE else width
+    n_rows = np.int64(0)
+    for s in range(n_counts):
+        n_rows += totals[s]
     left = work[0]
     before = work[1]
     best_before = work[2]
@@ -104,6 +109,7 @@ def best_threshold(  # type: ignore[no-untyped-def]
                 code = low
                 while code <= high:
                     end = base + np.uint64(code + 1) * width
+                    n_left = np.int64(0)
                     for s in range(width):
                         rows = left[s]
                         cell = begin + s
@@ -111,15 +117,18 @@ def best_threshold(  # type: ignore[no-untyped-def]
                             rows += hist[cell]
                             cell += width
                         left[s] = rows
+                        if s < n_counts:
+                            n_left += rows
                     begin = end
-                    n_left, n_right, pure = weigh_split(left, totals, criterion, table)
-                    if n_right < min_leaf:
+                    if n_rows - n_left < min_leaf:
                         break
-                    if n_left >= min_leaf and pure > value:
-                        value = pure
-                        found = code
-                        for s in range(width):
-                            best_before[s] = before[s]
+                    if n_left >= min_leaf:
+                        _, _, pure = weigh_split(left, totals, criterion, table)
+                        if pure > value:
+                            value = pure
+                            found = code
+                            for s in range(width):
+                                best_before[s] = before[s]
                     for s in range(width):
                         before[s] = left[s]
                     code += step
@@ -261,11 +270,12 @@ def best_split(
     pure, feature, code, missing_left = NOTHING, -1, 0, False
     width = 2 if criterion == VARIANCE else len(totals)
     known = hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table
-    if not is_nominal.all():
+    n_nominal = np.count_nonzero(is_nominal)
+    if n_nominal < len(is_nominal):
         work = np.empty((3, width), np.int64)
         pure, feature, code, side = best_threshold(*known, work)
         missing_left = bool(side)
-    if is_nominal.any():
+    if n_nominal > 0:
         longest = int(np.diff(offsets).max())
         order, best_order = np.empty((2, longest), np.int64)
         subset_pure, column, present, count = best_subset(
