@@ -137,9 +137,10 @@ class Judge:
         if not self._has_wider[m]:
             return np.empty(0, np.int64)
         there = judge_column(self._wider, m, leaf, x)
-        odder = np.flatnonzero(there < np.minimum(log_omega, root))
+        so_far = np.minimum(log_omega, root)
+        odder = np.flatnonzero(there < so_far)
         there = discount(there[odder])
-        still = there < np.minimum(log_omega[odder], root[odder])
+        still = there < so_far[odder]
         odder = odder[still]
         log_omega[odder] = there[still]
         return odder
