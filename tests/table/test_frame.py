@@ -50,6 +50,9 @@ def test_all_libraries_give_the_same_working_values(library, columns):
         np.testing.assert_array_equal(prepared.column(m), expected[m])
     np.testing.assert_array_equal(prepared.block(13, 29), expected[:, 13:29])
     np.testing.assert_array_equal(prepared.block(50, 90), expected[:, 50:])
+    for rows in ([], [7], [2, 3, 40, N - 1]):
+        some = np.array(rows, np.int64)
+        np.testing.assert_array_equal(prepared.some(some), expected[:, some])
 
 
 def test_working_values_mean_what_they_should(columns):

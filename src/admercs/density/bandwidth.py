@@ -9,6 +9,7 @@ a chain of l plug-in steps, all of them sums over the cosine transform of a hist
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.fft import dct
@@ -112,12 +113,18 @@ def solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
     cosines = dct(histogram / np.where(total > 0, total, 1.0), axis=1, norm=None)
     # The transform sums 2 p cos(...); squared cosine sums for frequencies 1, 2, ...
     power = (cosines[:, 1:] / 2) ** 2
-    k2 = np.arange(1, histogram.shape[1], dtype=np.float64) ** 2
-    weights = np.stack([2 * np.pi ** (2 * s) * k2**s for s in range(2, _STAGES + 1)])
+    weights = _frequency_weights(histogram.shape[1])
     smallest = (MIN_CELLS / (4096 * CORE)) ** 2 / 4
     t = np.zeros(len(n))
     _solve(power, n, guess, weights, smallest, t)
     return t
+
+
+@lru_cache(maxsize=2)
+def _frequency_weights(n_bins: int) -> Floats:
+    """Return the weight of each frequency 1, 2, … in the roughness of orders 2 … l."""
+    k2 = np.arange(1, n_bins, dtype=np.float64) ** 2
+    return np.stack([2 * np.pi ** (2 * s) * k2**s for s in range(2, _STAGES + 1)])
 
 
 def _histograms(counts: ValueCounts, size: Ints, slots: Ints) -> Floats:

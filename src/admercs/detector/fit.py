@@ -172,16 +172,14 @@ def final_evidence(
         start, stop = model.forest.root[tree], model.forest.root[tree + 1]
         if suspicious[start:stop].any():
             touched |= suspicious[leaves[tree]]
-    evidence = base.copy()
+    evidence, again = base.copy(), np.flatnonzero(touched)
     judge = Judge(model)
 
     def work(start: int, stop: int) -> None:
-        rows = start + np.flatnonzero(touched[start:stop])
-        if len(rows):
-            block = np.ascontiguousarray(table.block(start, stop)[:, rows - start])
-            evidence[rows] = judge.cells(block, leaves.of(rows)).sum(axis=1)
+        rows = again[start:stop]
+        evidence[rows] = judge.cells(table.some(rows), leaves.of(rows)).sum(axis=1)
 
-    run_blocks(work, table.n_rows, n_jobs)
+    run_blocks(work, len(again), n_jobs)
     return evidence
 
 

@@ -75,6 +75,7 @@ class Judge:
         # A leaf scored by its root sees the whole table already. The paper has no further view.
         self._look_at_root = model.settings.likelihood == "area"
         self._is_marginal = (forest.scorer == roots) | (not self._look_at_root)
+        self._is_split = np.diff(forest.root) > 1
         self._has_wider = np.maximum.reduceat(forest.wider, forest.root[:-1]) >= 0
         # Three judges of a row, to each of whom its leaf is presented.
         self._scorer = _presented(model.likelihoods, forest.scorer)
@@ -92,16 +93,22 @@ class Judge:
         if leaf is None:
             leaf = np.empty(block.shape, np.int32)
             find_leaves(self.model.forest, block, leaf)
-        log_omega, log_omega_root = np.empty(block.shape), np.zeros(block.shape)
+        log_omega = np.empty(block.shape)
+        log_omega_root = (np.empty if self._look_at_root else np.zeros)(block.shape)
         by_wider = np.zeros(block.shape, np.bool_)
         for m in range(len(block)):
             judge_column(self._scorer, m, leaf[m], block[m], log_omega[m])
-            if self._look_at_root:
-                judge_column(self._whole_table, m, leaf[m], block[m], log_omega_root[m])
-                sight = _Sight(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
+            if not self._look_at_root:
+                continue
+            sight = _Sight(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
+            if self._is_split[m]:
+                judge_column(self._whole_table, m, leaf[m], block[m], sight.root)
                 self._fall_far(sight)
                 self._give_benefit(sight, block)
                 by_wider[m, self._ask_wider(sight)] = True
+            else:  # the only leaf is the whole table
+                sight.root[:] = sight.log_omega
+                self._fall_far(sight)
         return Views(leaf, log_omega, log_omega_root, by_wider)
 
     def _fall_far(self, sight: _Sight) -> None:

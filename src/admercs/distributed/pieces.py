@@ -140,6 +140,10 @@ class HalfRead(Prepared):
             out[m] = _from_codes(codes[start:stop])
         return out
 
+    def some(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the working values of some rows."""
+        return np.stack([self.column(m)[rows] for m in range(self.n_columns)])
+
 
 def _from_codes(codes: NDArray[Any]) -> NDArray[np.float64]:
     values = codes.astype(np.float64)

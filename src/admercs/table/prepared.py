@@ -107,6 +107,16 @@ class Prepared:
             block[m] = self._values(m, start, stop)
         return block
 
+    def some(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the working values of some rows, in ascending order; each C row is a used column."""
+        if self._array is not None:
+            return np.array(self._array[rows].T, dtype=np.float64, order="C")
+        block = np.empty((self.n_columns, len(rows)))
+        start, stop = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+        for m in range(self.n_columns):
+            block[m] = self._values(m, start, stop)[rows - start]
+        return block
+
     def _check_block(self, start: int, stop: int) -> None:
         for m in range(self.n_columns):
             check_finite(self._frame.column(self._positions[m], start, stop), start)
