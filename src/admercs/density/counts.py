@@ -207,18 +207,19 @@ def _list_cells(
     ptr: Ints, cell: Ints, weight: Ints,
 ) -> None:  # fmt: skip
     """Write the cells with rows of each slot: those below its core, in it and above it."""
-    used, k = np.uint64(0), 0
+    used, one, k = np.uint64(0), np.uint64(1), 0
     for s in range(len(ptr) - 1):
-        core = dense[core_ptr[s] : core_ptr[s + 1]]
-        for below in (True, False):
-            while k < len(slot) and slot[k] == s and (far[k] < 0 or not below):
-                cell[used], weight[used] = far[k], far_weight[k]
-                used += np.uint64(1)
-                k += 1
-            if below:
-                for c in range(np.uint64(len(core))):
-                    cell[used], weight[used] = c, core[c]
-                    used += np.uint64(core[c] != 0)
+        while k < len(slot) and slot[k] == s and far[k] < 0:
+            cell[used], weight[used] = far[k], far_weight[k]
+            used += one
+            k += 1
+        for p in range(core_ptr[s], core_ptr[s + 1]):
+            cell[used], weight[used] = p - core_ptr[s], dense[np.uint64(p)]
+            used += np.uint64(dense[np.uint64(p)] != 0)
+        while k < len(slot) and slot[k] == s:
+            cell[used], weight[used] = far[k], far_weight[k]
+            used += one
+            k += 1
         ptr[s + 1] = used
 
 

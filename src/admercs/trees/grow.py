@@ -76,6 +76,7 @@ class Split(NamedTuple):
     small_left: bool
     ends: bool  # both halves are leaves whatever they hold, and need not be counted
     counted: Counted
+    small_totals: Ints | None  # of the smaller half, where the histogram tells them: rows per class
 
 
 def widths(rules: GrowthRules) -> tuple[int, int]:
@@ -168,14 +169,15 @@ class Growing:
         if self.rules.form != CLASSES:
             # A histogram of moments counts only the rows with a value, and does not tell their squares.
             small_left = bool(2 * left[0] <= counted.totals[0])
-            return Split(node, depth, is_left, small_left, ends=False, counted=counted)
+            return Split(node, depth, is_left, small_left, False, counted, None)
         right = counted.totals - left
         n_left = sum(left.tolist())
         ends = self._end(depth + 1, left, right)
         if ends:
             self._write(int(nodes.left[node]), n_left, left)
             self._write(int(nodes.right[node]), counted.n - n_left, right)
-        return Split(node, depth, is_left, 2 * n_left <= counted.n, ends, counted)
+        small_left = 2 * n_left <= counted.n
+        return Split(node, depth, is_left, small_left, ends, counted, left if small_left else right)
 
     def _write(self, node: int, n: int, totals: Ints) -> None:
         self.nodes.n[node] = n

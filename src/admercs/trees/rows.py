@@ -83,10 +83,9 @@ class Rows:
 
     def _count(self, mine: slice, split: Split | None = None, whole: bool = False) -> Counted:
         tree, rules = self._tree, self._tree.rules
-        width, n_totals = widths(rules)
+        width = widths(rules)[0]
         rows, values = self._rows[mine], self._target[mine]
-        totals = np.zeros(n_totals, np.int64)
-        total_up(values, rules.form, totals)
+        totals = self._total_up(values, split)
         # A split into classes is never counted if it ends: that shows beforehand.
         deeper = split is None or rules.form == CLASSES or not tree.ends(split, totals)
         offsets = tree.layout.offsets
@@ -97,6 +96,19 @@ class Rows:
                 self._codes, rows, values, rules.form, width, offsets, tree.target, whole, hist
             )
         return Counted(len(rows), hist, totals)
+
+    def _total_up(
+        self, values: NDArray[np.unsignedinteger] | NDArray[np.int32], split: Split | None
+    ) -> NDArray[np.int64]:
+        if split is not None and split.small_totals is not None:
+            return split.small_totals
+        rules = self._tree.rules
+        n_totals = widths(rules)[1]
+        if rules.form == CLASSES:  # once per tree: not worth the time to compile a kernel for it
+            return np.bincount(values, minlength=n_totals)
+        totals = np.zeros(n_totals, np.int64)
+        total_up(values, rules.form, totals)
+        return totals
 
 
 def grow_tree(
