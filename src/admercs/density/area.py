@@ -72,11 +72,11 @@ def to_area(slot: Ints, log_density: Floats, top: Floats, knots: Floats) -> Floa
 
 def heights_of_areas(top: Floats, knots: Floats) -> Floats:
     """Return per slot the levels at which log ω is 0/32, 1/32 … 32/32 of the floor's, highest first."""
-    levels = np.linspace(0, 1, N_KNOTS + 1)
-    share = np.linspace(0, 1, N_HEIGHTS)
+    levels = np.linspace(0, 1, N_KNOTS + 1) * top[:, None]
+    areas = np.linspace(0, 1, N_HEIGHTS) * knots[:, :1]
     out = np.empty((len(top), N_HEIGHTS))
     for slot in range(len(top)):
-        out[slot] = np.interp(share * knots[slot, 0], knots[slot], levels * top[slot])
+        out[slot] = np.interp(areas[slot], knots[slot], levels[slot])
     return out
 
 

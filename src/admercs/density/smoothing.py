@@ -172,7 +172,7 @@ def spread_rows(
         p = ptr[slot]
         while p < ptr[slot + 1]:
             if at[p] >= 0:
-                # Two cells between the same points go together: they are read and written once.
+                # Two cells between the same points go together: the density is read and written once.
                 q = p + 1 if p + 1 < ptr[slot + 1] and at[p + 1] == at[p] else p
                 more = mass[q] if q > p else 0.0
                 # Slices of known length let the compiler use vector instructions.
