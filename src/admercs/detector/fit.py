@@ -16,13 +16,14 @@ from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
 from admercs.detector.judge import Judge, judge_evidence, run_blocks
 from admercs.detector.model import Model, Settings
+from admercs.detector.suspects import Tried, find_suspects_in_memory
 from admercs.evidence.feedback import iterate
 from admercs.table.bins import bin_table
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest, Leaves
 from admercs.trees.grow import layout_of
-from admercs.trees.growth import TreeSettings, grow_forest
+from admercs.trees.growth import TreeSettings, grow_forest, leaf_size
 from admercs.trees.idle import with_idle_tests
 
 # Levels at which the training evidence is remembered: fine where percentiles matter.
@@ -81,14 +82,22 @@ def fit_model(
         codes, binning.edges, binning.n_codes, schema.used, table.column, settings.trees, n_jobs,
         tell("trees"),
     )  # fmt: skip
-    forest = with_idle_tests(forest, codes, leaves, layout_of(binning), n_jobs)
     likelihoods = fit_likelihoods(
         forest, codes, leaves, table.column, binning.edges, schema.used, settings.judging.rho,
         n_jobs, tell("densities"), likelihood=settings.judging.likelihood, kernel=settings.judging.kernel,
     )  # fmt: skip
-    del codes
     model = first_model(schema, forest, likelihoods, settings, table.n_rows)
-    return _let_contexts_speak(model, table, leaves, settings, tell)
+    base = judge_evidence(model, table, n_jobs, leaves, tell("judging"))
+    tried = Tried(model, leaves, forest.feature < 0, {})
+    if settings.n_iter > 1:
+        smallest_leaf = leaf_size(settings.trees, table.n_rows)
+        tried = find_suspects_in_memory(
+            model, table, binning, codes, leaves, base, smallest_leaf, n_jobs
+        )
+    forest = with_idle_tests(tried.model.forest, codes, tried.leaves, layout_of(binning), n_jobs)
+    tried = tried._replace(model=replace(tried.model, forest=forest))
+    del codes
+    return _let_contexts_speak(tried, table, base, settings, tell)
 
 
 def _keep_memory() -> None:
@@ -123,14 +132,14 @@ def first_model(
 
 
 def _let_contexts_speak(
-    model: Model,
+    tried: Tried,
     table: Prepared,
-    leaves: Leaves,
+    base: NDArray[np.float64],
     settings: FitSettings,
     tell: Callable[[str], Callable[[int, int], None]],
 ) -> Fitted:
     """Find the anomalous contexts and complete the model with them."""
-    base = judge_evidence(model, table, settings.n_jobs, leaves, tell("judging"))
+    model, leaves, may_be_suspected, own = tried
 
     def leaf_likelihood(node: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         tree = model.forest.tree_of(node)
@@ -143,7 +152,7 @@ def _let_contexts_speak(
         base, leaves, model.forest, leaf_likelihood,
         weighing=settings.judging.weighing, gamma_lambda=settings.judging.gamma_lambda,
         feedback=settings.judging.feedback, n_iter=settings.n_iter, tol=settings.tol,
-        progress=tell("iterating"),
+        may_be_suspected=may_be_suspected, own=own, progress=tell("iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)
     evidence = final_evidence(model, table, leaves, base, settings.n_jobs)

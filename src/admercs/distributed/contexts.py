@@ -18,16 +18,14 @@ from admercs.distributed.quantiles import Quantiles
 from admercs.distributed.run import Run
 from admercs.evidence.feedback import (
     NEGLIGIBLE,
-    UNIT,
     Members,
-    Yardstick,
-    add_guilt,
-    add_terms,
     change_terms,
     jury_share,
+    own_sums,
     raise_evidence,
 )
 from admercs.evidence.noisy_or import Weighing
+from admercs.evidence.suspects import UNIT, Own, Yardstick, add_terms
 from admercs.trees.forest import Forest, Leaves
 
 Floats = NDArray[np.float64]
@@ -69,6 +67,8 @@ class RowsOnCluster:
         columns: list[int],
         weighing: Weighing,
         feedback: str,
+        narrow: Sequence[int],
+        own: Sequence[Future],
     ) -> None:
         self._run = run
         self._model = model
@@ -81,6 +81,12 @@ class RowsOnCluster:
         self._n_nodes = len(forest.feature)
         self._weighing = weighing
         self._jury = jury_share(feedback, forest.n)
+        self._narrow = list(narrow)
+        self._own = [
+            run.submit(own_in_a_row, [own[p] for p in group], some)
+            for group, some in zip(self._groups, self._placed, strict=True)
+            if self._narrow
+        ]
         self._states = [run.submit(first_state, evidence) for evidence in self._base]
         self._sums = np.zeros(self._n_nodes, np.int64)
         self._members = [run.submit(no_members) for _ in self._groups]
@@ -105,16 +111,14 @@ class RowsOnCluster:
         self._states = [self._run.submit(state_of, step) for step in steps]
         changes = [self._run.submit(sums_of, step) for step in steps]
         self._sums = self._sums + self._run.result(self._run.reduce(add_up, changes))
-        return self._sums
-
-    def guilt(self, yardstick: Yardstick) -> Ints:
-        """Return per node the sum of its rows' guilt."""
-        parts = [
-            self._run.submit(sum_guilt, state, placed, self._n_nodes, yardstick)
-            for state, placed in zip(self._states, self._placed, strict=True)
-        ]
-        total: Ints = self._run.result(self._run.reduce(add_up, parts))
-        return total
+        sums = self._sums.copy()
+        if self._narrow:
+            parts = [
+                self._run.submit(sums_of_own, own, state, gamma_lambda, yardstick)
+                for own, state in zip(self._own, self._states, strict=True)
+            ]
+            sums[self._narrow] = self._run.result(self._run.reduce(add_up, parts))
+        return sums
 
     def suspect(self, log_lambda: Floats) -> None:
         """Compute the evidence anew."""
@@ -218,12 +222,21 @@ def next_terms(
     return State(state.evidence, terms), sums
 
 
-def sum_guilt(state: State, placed: list[Placed], n_nodes: int, yardstick: Yardstick) -> Ints:
-    """Sum up the guilt of the rows of some partitions per leaf."""
-    sums = np.zeros(n_nodes, np.int64)
-    for leaves, rows in along(placed):
-        add_guilt(leaves, state.evidence[rows], sums, yardstick)
-    return sums
+def sums_of_own(own: Own, state: State, gamma_lambda: float, yardstick: Yardstick) -> Ints:
+    """Sum up the terms of the rows of narrow contexts."""
+    return own_sums(own, state.evidence, gamma_lambda, yardstick)
+
+
+def own_in_a_row(parts: list[Own], placed: list[Placed]) -> Own:
+    """Join what the rows of partitions that follow each other do not testify with."""
+    first = np.cumsum([0, *(part.n_rows for part in placed)])
+    return {
+        node: (
+            np.concatenate([own[node][0] + s for own, s in zip(parts, first, strict=False)]),
+            np.concatenate([own[node][1] for own in parts]),
+        )
+        for node in parts[0]
+    }
 
 
 def state_of(step: tuple[State, Ints]) -> State:

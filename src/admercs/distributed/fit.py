@@ -1,10 +1,11 @@
 """Fitting a model to a Dask table: the passes of ``detector.fit``, each merged over the partitions.
 
 How often the raw table is read: once to learn what its columns are, once for codes and exact bin edges, once or
-twice for the densities, once to judge its rows; and, if contexts turn out to be suspicious, once to judge all rows
-with the finished model. With the paper's likelihoods once more, to look up the rows of suspicious contexts. Only
-the first two readings need all columns, the others only numeric ones. Trees grow, tests that change nothing
-are found and contexts are iterated without reading.
+twice for the densities, once to judge its rows; if leaves may hold narrow contexts, once to judge their rows column
+by column; and, if contexts turn out to be suspicious, once to judge all rows with the finished model. With the
+paper's likelihoods once more, to look up the rows of suspicious contexts. Only the first two readings need all
+columns, the others only numeric ones. Trees grow, tests that change nothing are found and contexts are iterated
+without reading.
 """
 
 from __future__ import annotations
@@ -51,11 +52,13 @@ from admercs.distributed.pieces import (
     signatures,
 )
 from admercs.distributed.run import Run
+from admercs.distributed.suspects import TriedOnCluster, find_suspects_on_cluster
 from admercs.evidence.feedback import converge
 from admercs.progress import Progress
 from admercs.table.bins import Binning
 from admercs.table.schema import Schema, learn_schema
 from admercs.table.summary import TableSummary, merge_summaries
+from admercs.trees.growth import leaf_size
 
 N_SAMPLED = 1 << 18
 """Values of a column that are sampled in all, to guess bin edges from; at least 1,024 a partition."""
@@ -103,13 +106,25 @@ def fit_on_cluster(
         targets = _targets(run, pieces, schema, binning, settings)
         forest, trees = grow_on_cluster(run, pieces, targets, binning, settings.trees)
         placed, by_code = place_on_cluster(run, pieces, schema, binning, forest, trees)
-        forest = idle_tests_on_cluster(run, pieces, placed, binning, forest)
-        del pieces, targets
+        del targets
         likelihoods = fit_likelihoods_on_cluster(
             run, placed, by_code, schema, binning, forest, settings
         )
         model = first_model(schema, forest, likelihoods, settings, summary.n_rows)
-        model, evidence, n_iter = _let_contexts_speak(run, model, placed, settings)
+        shared = run.share(model)
+        columns = positions(schema, numeric_columns(schema))
+        base = run.read("judging", judge_part, shared, each=[placed], columns=columns)
+        tried = TriedOnCluster(model, placed, forest.feature < 0, [], [])
+        if settings.n_iter > 1:
+            smallest_leaf = leaf_size(settings.trees, summary.n_rows)
+            tried = find_suspects_on_cluster(
+                run, model, shared, binning, pieces, placed, base, columns, smallest_leaf
+            )
+        placed = tried.placed
+        forest = idle_tests_on_cluster(run, pieces, placed, binning, tried.model.forest)
+        del pieces
+        tried = tried._replace(model=replace(tried.model, forest=forest))
+        model, evidence, n_iter = _let_contexts_speak(run, tried, base, columns, settings)
         known = quantiles.Quantiles(run, evidence)
         members = _members(run, model, placed, n_rows)
         model = complete_model(model, known, members)
@@ -162,19 +177,21 @@ def _targets(
 
 
 def _let_contexts_speak(
-    run: Run, model: Model, placed: Sequence[Future], settings: FitSettings
+    run: Run,
+    tried: TriedOnCluster,
+    base: list[Future],
+    columns: list[int],
+    settings: FitSettings,
 ) -> tuple[Model, list[Future], int]:
     """Find the anomalous contexts; return the evidence by the finished model, on the workers."""
-    shared = run.share(model)
-    columns = positions(model.schema, numeric_columns(model.schema))
-    base = run.read("judging", judge_part, shared, each=[placed], columns=columns)
+    model, placed, may_be_suspected, narrow, own = tried
     rows = RowsOnCluster(
-        run, shared, model.forest, placed, base, columns,
-        settings.judging.weighing, settings.judging.feedback,
+        run, run.share(model), model.forest, placed, base, columns,
+        settings.judging.weighing, settings.judging.feedback, narrow, own,
     )  # fmt: skip
     log_lambda, n_iter = converge(
-        rows, model.forest, settings.judging.gamma_lambda, settings.judging.feedback,
-        settings.n_iter, settings.tol, partial(run.tell, "iterating"),
+        rows, model.forest, may_be_suspected, settings.judging.gamma_lambda,
+        settings.judging.feedback, settings.n_iter, settings.tol, partial(run.tell, "iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=log_lambda)
     if (log_lambda > -np.inf).any():

@@ -13,22 +13,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs._compile import kernel
 from admercs.evidence.noisy_or import Weighing, add_blame, log_complement
+from admercs.evidence.suspects import UNIT, Own, Yardstick, add_terms, find_guilt, find_yardstick
 from admercs.trees.forest import Forest, Leaves
 
 # Below this log λ the factor 1 − λ is 1 in double precision: the context changes no score.
 NEGLIGIBLE = -37.0
-# Sums over rows are kept in fixed point: exact in any order, and 2 ** 33 rows fit.
-UNIT = float(1 << 24)
 SMALLEST = -64.0
-# In units of half the distance from the median to the 90% quantile: the guilt of that quantile, and twice as much,
-# the most that one row counts when it is asked whether all of them stand out.
-LEAST_GUILT = 2.0
-FULL_GUILT = 4.0
-# In a table of two columns every context is about both, and nobody else could testify: rows in the thin end of a
-# column would be guilty of being there, and by association once more.
-LEAST_COLUMNS = 3
 # Rows of one context are not independent witnesses. Of a larger one so many speak, or so large a part of it.
 JURY_ROWS = 50
 JURY_SHARE = 0.1
@@ -44,44 +35,6 @@ class Feedback(NamedTuple):
     log_lambda: NDArray[np.float64]  # per node; −inf where negligible
     evidence: NDArray[np.float64]  # per row
     n_iter: int
-
-
-@kernel
-def add_terms(leaves, rows, terms, sums):  # type: ignore[no-untyped-def]
-    """Add the terms of some rows to the sums of their leaves in one tree."""
-    for k in range(len(rows)):
-        sums[leaves[rows[k]]] += terms[k]
-
-
-class Yardstick(NamedTuple):
-    """What a row's guilt is measured by."""
-
-    typical: float  # the evidence of a row that is not guilty at all
-    unit: float  # the evidence beyond it that counts as one
-    least: float = 0.0  # the mean guilt, before any feedback, of a context that may be suspected
-
-
-def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardstick | None:
-    """Return the yardstick, or None when no row stands out at all.
-
-    ``"paper"``: evidence as it is. ``"centred"``: what exceeds the typical (median) row, since with many
-    attributes even ordinary rows gather some. ``"relative"``: the same, in units of half the distance from the
-    median to the 90% quantile, so that the number of attributes and how loud they are do not matter. So fine a
-    unit lets contexts of the same rows talk each other into a conviction; only those are tried whose rows are on
-    average as guilty as the 90% quantile on their own. Large ones are judged by some of their rows (`jury_share`).
-
-    Examples
-    --------
-    >>> find_yardstick("relative", {0.5: 1.0, 0.9: 3.0}.__getitem__)
-    Yardstick(typical=1.0, unit=1.0, least=2.0)
-    """
-    if feedback == "paper":
-        return Yardstick(0.0, 1.0)
-    typical = quantile(0.5)
-    if feedback == "centred":
-        return Yardstick(typical, 1.0)
-    unit = (quantile(0.9) - typical) / 2
-    return Yardstick(typical, unit, LEAST_GUILT) if unit > 0 else None
 
 
 def jury_share(feedback: str, n: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -100,28 +53,6 @@ def jury_share(feedback: str, n: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.clip(JURY_ROWS / np.maximum(n, 1), JURY_SHARE, 1.0)
 
 
-def find_guilt(evidence: NDArray[np.float64], yardstick: Yardstick) -> NDArray[np.float64]:
-    """Return how guilty rows are."""
-    return np.maximum(0.0, evidence - yardstick.typical) / yardstick.unit
-
-
-def add_guilt(
-    leaves: Iterable[NDArray[np.int32]],
-    evidence: NDArray[np.float64],
-    sums: NDArray[np.int64],
-    yardstick: Yardstick,
-) -> None:
-    """Add the guilt of a piece's rows, in fixed point, to the sums of their leaves.
-
-    A few rows that stand out by far do not make a context.
-    """
-    guilt = np.minimum(find_guilt(evidence, yardstick), FULL_GUILT)
-    guilt = np.rint(guilt * UNIT).astype(np.int64)
-    rows = np.flatnonzero(guilt)
-    for tree in leaves:
-        add_terms(tree, rows, guilt[rows], sums)
-
-
 def innocence_terms(
     evidence: NDArray[np.float64], gamma_lambda: float, yardstick: Yardstick
 ) -> NDArray[np.int64]:
@@ -129,6 +60,17 @@ def innocence_terms(
     with np.errstate(divide="ignore"):
         terms = np.log1p(-gamma_lambda * np.exp(-find_guilt(evidence, yardstick)))
     return np.rint(np.maximum(terms, SMALLEST) * UNIT).astype(np.int64)
+
+
+def own_sums(
+    own: Own, evidence: NDArray[np.float64], gamma_lambda: float, yardstick: Yardstick
+) -> NDArray[np.int64]:
+    """Return for each narrow context the sum of its rows' terms, without what is set aside."""
+    sums = [
+        innocence_terms(evidence[rows] - less, gamma_lambda, yardstick).sum()
+        for rows, less in own.values()
+    ]
+    return np.array(sums, np.int64)
 
 
 class Rows(Protocol):
@@ -140,10 +82,6 @@ class Rows(Protocol):
 
     def sums(self, gamma_lambda: float, yardstick: Yardstick) -> NDArray[np.int64]:
         """Return per node the sum of the `innocence_terms` of its rows."""
-        ...
-
-    def guilt(self, yardstick: Yardstick) -> NDArray[np.int64]:
-        """Return per node the sum of its rows' guilt, in fixed point."""
         ...
 
     def suspect(self, log_lambda: NDArray[np.float64]) -> None:
@@ -193,6 +131,7 @@ class RowsInMemory:
         forest: Forest,
         leaf_likelihood: LeafLikelihood,
         weighing: Weighing,
+        own: Own,
     ) -> None:
         self.evidence = base
         self._base = base
@@ -200,6 +139,7 @@ class RowsInMemory:
         self._forest = forest
         self._leaf_likelihood = leaf_likelihood
         self._weighing = weighing
+        self._own = own
         self._terms = np.zeros(len(base), np.int64)
         self._sums = np.zeros(len(forest.feature), np.int64)
         self._members: Members = {}
@@ -213,12 +153,8 @@ class RowsInMemory:
         self._terms = change_terms(
             self._leaves, self.evidence, self._terms, self._sums, gamma_lambda, yardstick
         )
-        return self._sums
-
-    def guilt(self, yardstick: Yardstick) -> NDArray[np.int64]:
-        """Return per node the sum of its rows' guilt."""
-        sums = np.zeros(len(self._forest.feature), np.int64)
-        add_guilt(self._leaves, self.evidence, sums, yardstick)
+        sums = self._sums.copy()
+        sums[list(self._own)] = own_sums(self._own, self.evidence, gamma_lambda, yardstick)
         return sums
 
     def suspect(self, log_lambda: NDArray[np.float64]) -> None:
@@ -241,6 +177,8 @@ def iterate(
     feedback: str,
     n_iter: int,
     tol: float,
+    may_be_suspected: NDArray[np.bool_] | None = None,
+    own: Own | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Feedback:
     """Let contexts and rows inform each other until nothing changes.
@@ -265,15 +203,24 @@ def iterate(
         Rounds of scoring the rows; with 1 no context is ever suspected.
     tol : float
         Stop when no λ changes by more.
+    may_be_suspected : ndarray of bool, one per node, optional
+        The contexts that are tried; all leaves if it is not given.
+    own : dict, optional
+        Narrow contexts, see `evidence.suspects`: their rows, and what these do not testify with.
     """
-    rows = RowsInMemory(base, leaves, forest, leaf_likelihood, weighing)
-    log_lambda, rounds = converge(rows, forest, gamma_lambda, feedback, n_iter, tol, progress)
+    if may_be_suspected is None:
+        may_be_suspected = forest.feature < 0
+    rows = RowsInMemory(base, leaves, forest, leaf_likelihood, weighing, own or {})
+    log_lambda, rounds = converge(
+        rows, forest, may_be_suspected, gamma_lambda, feedback, n_iter, tol, progress
+    )
     return Feedback(log_lambda, rows.evidence, rounds)
 
 
 def converge(
     rows: Rows,
     forest: Forest,
+    may_be_suspected: NDArray[np.bool_],
     gamma_lambda: float,
     feedback: str,
     n_iter: int,
@@ -281,9 +228,6 @@ def converge(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[NDArray[np.float64], int]:
     """Iterate over rows that may lie anywhere; return log λ per node and the number of rounds."""
-    may_be_suspected = forest.feature < 0
-    if feedback == "relative" and forest.n_trees < LEAST_COLUMNS:
-        may_be_suspected[:] = False
     log_lambda = np.full(len(forest.feature), -np.inf)
     jury = jury_share(feedback, forest.n)
     rounds = 1
@@ -291,8 +235,6 @@ def converge(
         yardstick = find_yardstick(feedback, rows.quantile)
         if yardstick is None:
             break
-        if rounds == 1 and yardstick.least > 0:
-            may_be_suspected &= rows.guilt(yardstick) >= yardstick.least * UNIT * forest.n
         sums = rows.sums(gamma_lambda, yardstick)
         # No context is condemned beyond the resolution of the sums: evidence stays finite.
         new_lambda = np.where(may_be_suspected, jury * np.minimum(sums, -1) / UNIT, -np.inf)

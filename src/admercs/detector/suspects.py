@@ -1,0 +1,223 @@
+"""Finding the contexts that may be suspected, the rows being in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.detector.judge import Judge, run_blocks
+from admercs.detector.model import Model
+from admercs.evidence.suspects import (
+    OWN_WORD,
+    Floats,
+    Ints,
+    Own,
+    Suspects,
+    Yardstick,
+    add_by_code,
+    add_guilt,
+    find_suspects,
+    fixed_guilt,
+)
+from admercs.table.bins import Binning
+from admercs.table.columns import Column
+from admercs.table.prepared import Prepared
+from admercs.trees.forest import Forest, Leaves
+from admercs.trees.levels import Codes
+from admercs.trees.narrow import Narrowed, narrow
+
+
+class Tried(NamedTuple):
+    """A model with narrow contexts, and which of its contexts are tried."""
+
+    model: Model
+    leaves: Leaves
+    may_be_suspected: NDArray[np.bool_]
+    own: Own
+
+
+class WitnessesInMemory:
+    """All rows of a table as one piece (see ``evidence.suspects.Witnesses``)."""
+
+    def __init__(
+        self,
+        model: Model,
+        table: Prepared,
+        codes: Codes,
+        n_codes: int,
+        leaves: Leaves,
+        base: Floats,
+        n_jobs: int = 1,
+    ) -> None:
+        self._model, self._table, self._n_jobs = model, table, n_jobs
+        self._n_codes = n_codes
+        self._codes, self._leaves, self._base = codes, leaves, base
+        self._own: Own = {}
+
+    def quantile(self, level: float) -> float:
+        """Return the least evidence that at least this share of the rows does not exceed."""
+        return float(np.quantile(self._base, level, method="inverted_cdf"))
+
+    def guilt(self, yardstick: Yardstick) -> Ints:
+        """Return per node the sum of its rows' guilt."""
+        sums = np.zeros(len(self._model.forest.feature), np.int64)
+        add_guilt(self._leaves, self._base, sums, yardstick)
+        return sums
+
+    def by_code(self, leaves: Sequence[int], yardstick: Yardstick) -> list[Ints]:
+        """Return the number of rows of leaves and their guilt by the code of their target."""
+        return list(
+            guilt_by_code(
+                leaves, self._model.forest, self._codes, self._leaves, self._base, self._own,
+                yardstick, self._n_codes,
+            )
+        )  # fmt: skip
+
+    def set_aside(self, columns: Mapping[int, Sequence[int]]) -> None:
+        """Take less of what the rows of some leaves have against them in some columns."""
+        self._own = own_evidence(self._model, self._table, self._leaves, columns, self._n_jobs)
+
+    def own_of(self, narrowed: Narrowed) -> Own:
+        """Return what is set aside of the rows of narrow contexts."""
+        return own_inside(self._own, narrowed, self._codes)
+
+
+def guilt_by_code(
+    wanted: Sequence[int],
+    forest: Forest,
+    codes: Codes,
+    leaves: Leaves,
+    base: Floats,
+    own: Own,
+    yardstick: Yardstick,
+    n_codes: int,
+) -> Ints:
+    """Return for some leaves, in ascending order, the rows of a piece and their guilt per code of the target.
+
+    Parameters
+    ----------
+    wanted : sequence of int
+        The leaves.
+    forest, codes, leaves : Forest, array, Leaves
+        The trees, and of the piece's rows the codes (columns x rows) and the leaves.
+    base : array
+        The evidence of the piece's rows.
+    own : dict
+        Per leaf its rows, and what they do not testify with; leaves that are not in it testify with all they have.
+    yardstick : Yardstick
+    n_codes : int
+        One more than the largest code there is.
+    """
+    sums = np.zeros((len(wanted), 2, n_codes), np.int64)
+    guilt = fixed_guilt(base, yardstick)
+    done = 0
+    for tree, group in groupby(wanted, key=forest.tree_of):
+        some = list(group)
+        root, stop = forest.root[tree], forest.root[tree + 1]
+        number, part = leaves.number[tree], sums[done : done + len(some)]
+        if some[0] in own:
+            for place, leaf in enumerate(some):
+                rows, less = own[leaf]
+                add_by_code(
+                    number[rows], codes[tree][rows], fixed_guilt(base[rows] - less, yardstick),
+                    [leaf - root], stop - root, part[place : place + 1],
+                )  # fmt: skip
+        else:
+            add_by_code(
+                number, codes[tree], guilt, [leaf - root for leaf in some], stop - root, part
+            )
+        done += len(some)
+    return sums
+
+
+def own_evidence(
+    model: Model,
+    table: Prepared,
+    leaves: Leaves,
+    columns: Mapping[int, Sequence[int]],
+    n_jobs: int = 1,
+) -> Own:
+    """Return the rows of some leaves, and what they do not testify with of their evidence in some columns."""
+    forest = model.forest
+    position = np.array([column.position for column in model.schema.used])
+    rows = {leaf: np.flatnonzero(leaves[forest.tree_of(leaf)] == leaf) for leaf in columns}
+    own = {leaf: np.empty(len(some)) for leaf, some in rows.items()}
+    judge = Judge(model)
+
+    def work(start: int, stop: int) -> None:
+        found = {leaf: np.searchsorted(some, [start, stop]) for leaf, some in rows.items()}
+        some = np.unique(np.concatenate([rows[leaf][a:b] for leaf, (a, b) in found.items()]))
+        if not len(some):
+            return
+        block = np.ascontiguousarray(table.block(start, stop)[:, some - start])
+        cells = judge.cells(block, leaves.of(some))
+        for leaf, (a, b) in found.items():
+            mine = cells[np.searchsorted(some, rows[leaf][a:b])]
+            own[leaf][a:b] = (1 - OWN_WORD) * mine[:, position[columns[leaf]]].sum(axis=1)
+
+    run_blocks(work, table.n_rows, n_jobs)
+    return {leaf: (some, own[leaf]) for leaf, some in rows.items()}
+
+
+def own_inside(own: Own, narrowed: Narrowed, codes: Codes) -> Own:
+    """Return what rows of a piece do not testify with in the trial of the narrow contexts they are in."""
+    inside: Own = {}
+    for span, node in zip(narrowed.spans, narrowed.inside.tolist(), strict=True):
+        rows, less = own[span.leaf]
+        code = codes[narrowed.forest.tree_of(node)][rows]
+        here = (code >= span.first) & (code <= span.last)
+        inside[node] = rows[here], less[here]
+    return inside
+
+
+def n_categories(columns: Sequence[Column]) -> list[int]:
+    """Return the number of categories of each column; 0 for numbers."""
+    return [len(column.categories) if column.role == "nominal" else 0 for column in columns]
+
+
+def narrowed_model(
+    model: Model, suspects: Suspects, binning: Binning
+) -> tuple[Model, Narrowed, NDArray[np.bool_]]:
+    """Give the narrow contexts among some suspects leaves of their own; say which nodes are suspects then."""
+    narrowed = narrow(model.forest, suspects.spans, binning.edges, binning.is_nominal)
+    n_nodes = len(narrowed.forest.feature)
+    slot = np.full(n_nodes, -1, model.likelihoods.slot.dtype)
+    slot[narrowed.number] = model.likelihoods.slot
+    may_be_suspected = np.zeros(n_nodes, np.bool_)
+    may_be_suspected[narrowed.number] = suspects.leaves
+    may_be_suspected[narrowed.inside] = True
+    larger = replace(
+        model,
+        forest=narrowed.forest,
+        likelihoods=model.likelihoods._replace(slot=slot),
+        log_lambda=np.full(n_nodes, -np.inf),
+    )
+    return larger, narrowed, may_be_suspected
+
+
+def find_suspects_in_memory(
+    model: Model,
+    table: Prepared,
+    binning: Binning,
+    codes: Codes,
+    leaves: Leaves,
+    base: Floats,
+    smallest_leaf: int,
+    n_jobs: int = 1,
+) -> Tried:
+    """Find the contexts that may be suspected; narrow ones become leaves."""
+    n_codes = int(binning.n_codes.max())
+    rows = WitnessesInMemory(model, table, codes, n_codes, leaves, base, n_jobs)
+    suspects = find_suspects(
+        rows, model.forest, n_categories(model.schema.used), n_codes, model.settings.feedback,
+        smallest_leaf,
+    )  # fmt: skip
+    if not suspects.spans:
+        return Tried(model, leaves, suspects.leaves, {})
+    model, narrowed, may_be_suspected = narrowed_model(model, suspects, binning)
+    return Tried(model, narrowed.relocate(leaves, codes), may_be_suspected, rows.own_of(narrowed))

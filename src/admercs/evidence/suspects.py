@@ -1,0 +1,244 @@
+"""Which contexts may be suspected, before any of them is: those whose rows stand out on their own.
+
+The feedback's fine unit lets contexts of the same rows talk each other into a conviction, so only those are tried
+whose rows are on average as guilty as the 90% quantile. That is asked of every leaf as a whole. Of a leaf that is
+not as guilty it may be true of a part: the rows whose target lies in some range (see `trees.narrow`). Such a range
+is chosen by the guilt of its rows, so the columns it is chosen in, the target and those of the leaf's conditions,
+have less of a say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.trees.forest import Forest
+from admercs.trees.narrow import Span
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+# Per leaf: its rows, and what they do not testify with.
+Own = dict[int, tuple[Ints, Floats]]
+
+# Sums over rows are kept in fixed point: exact in any order, and 2 ** 33 rows fit.
+UNIT = float(1 << 24)
+# In units of half the distance from the median to the 90% quantile: the guilt of that quantile, and twice as much,
+# the most that one row counts when it is asked whether all of them stand out.
+LEAST_GUILT = 2.0
+FULL_GUILT = 4.0
+# In a table of two columns every context is about both, and nobody else could testify: rows in the thin end of a
+# column would be guilty of being there, and by association once more.
+LEAST_COLUMNS = 3
+# What a column says about rows that were chosen by it counts only so much.
+OWN_WORD = 0.5
+# A part of a leaf is a context if it holds so much of a smallest leaf, and at least this many rows.
+PART_OF_LEAF = 0.5
+LEAST_ROWS = 5
+# Sums by code that are looked at together: 32 MB.
+MOST_SUMS = 1 << 22
+
+
+class Yardstick(NamedTuple):
+    """What a row's guilt is measured by."""
+
+    typical: float  # the evidence of a row that is not guilty at all
+    unit: float  # the evidence beyond it that counts as one
+
+
+def find_yardstick(feedback: str, quantile: Callable[[float], float]) -> Yardstick | None:
+    """Return the yardstick, or None when no row stands out at all.
+
+    ``"paper"``: evidence as it is. ``"centred"``: what exceeds the typical (median) row, since with many
+    attributes even ordinary rows gather some. ``"relative"``: the same, in units of half the distance from the
+    median to the 90% quantile, so that the number of attributes and how loud they are do not matter.
+
+    Examples
+    --------
+    >>> find_yardstick("relative", {0.5: 1.0, 0.9: 3.0}.__getitem__)
+    Yardstick(typical=1.0, unit=1.0)
+    """
+    if feedback == "paper":
+        return Yardstick(0.0, 1.0)
+    typical = quantile(0.5)
+    if feedback == "centred":
+        return Yardstick(typical, 1.0)
+    unit = (quantile(0.9) - typical) / 2
+    return Yardstick(typical, unit) if unit > 0 else None
+
+
+def find_guilt(evidence: Floats, yardstick: Yardstick) -> Floats:
+    """Return how guilty rows are."""
+    return np.maximum(0.0, evidence - yardstick.typical) / yardstick.unit
+
+
+def fixed_guilt(evidence: Floats, yardstick: Yardstick) -> Ints:
+    """Return the guilt of rows in fixed point; a few that stand out by far do not make a context."""
+    guilt = np.minimum(find_guilt(evidence, yardstick), FULL_GUILT)
+    return np.rint(guilt * UNIT).astype(np.int64)
+
+
+@kernel
+def add_terms(leaves, rows, terms, sums):  # type: ignore[no-untyped-def]
+    """Add the terms of some rows to the sums of their leaves in one tree."""
+    for k in range(len(rows)):
+        sums[leaves[rows[k]]] += terms[k]
+
+
+def add_guilt(
+    leaves: Iterable[NDArray[np.int32]], evidence: Floats, sums: Ints, yardstick: Yardstick
+) -> None:
+    """Add the guilt of a piece's rows to the sums of their leaves."""
+    guilt = fixed_guilt(evidence, yardstick)
+    rows = np.flatnonzero(guilt)
+    for tree in leaves:
+        add_terms(tree, rows, guilt[rows], sums)
+
+
+@kernel
+def _add_by_code(leaf, codes, guilt, place, sums):  # type: ignore[no-untyped-def]
+    for i in range(np.uint64(len(leaf))):
+        slot = place[np.uint64(leaf[i])]
+        if slot >= 0:
+            code = np.uint64(codes[i])
+            sums[np.uint64(slot), np.uint64(0), code] += 1
+            sums[np.uint64(slot), np.uint64(1), code] += guilt[i]
+
+
+def add_by_code(
+    leaf: NDArray[np.unsignedinteger],
+    codes: NDArray[np.unsignedinteger],
+    guilt: Ints,
+    wanted: Sequence[int],
+    n_nodes: int,
+    sums: Ints,
+) -> None:
+    """Count the rows of wanted leaves of one tree by the code of its target, and add up their guilt.
+
+    `leaf` is each row's leaf, counted from the tree's root; `sums` (leaves x 2 x codes) is added to.
+    """
+    place = np.full(n_nodes, -1, np.int32)
+    place[list(wanted)] = np.arange(len(wanted))
+    _add_by_code(leaf, codes, guilt, place, sums)
+
+
+class Witnesses(Protocol):
+    """The rows of a table before any context is suspected: in memory, or in many pieces."""
+
+    def quantile(self, level: float) -> float:
+        """Return the least evidence that at least this share of the rows does not exceed."""
+        ...
+
+    def guilt(self, yardstick: Yardstick) -> Ints:
+        """Return per node the sum of its rows' guilt, in fixed point."""
+        ...
+
+    def by_code(self, leaves: Sequence[int], yardstick: Yardstick) -> list[Ints]:
+        """Return for leaves, per code of their target, the number of rows and their guilt (2 x codes)."""
+        ...
+
+    def set_aside(self, columns: Mapping[int, Sequence[int]]) -> None:
+        """From now on take less of what the rows of some leaves have against them in some columns."""
+        ...
+
+
+class Suspects(NamedTuple):
+    """The contexts that may be suspected."""
+
+    leaves: NDArray[np.bool_]  # per node: leaves as a whole
+    spans: list[Span]  # parts of leaves
+
+
+def find_suspects(
+    rows: Witnesses,
+    forest: Forest,
+    n_categories: Sequence[int],
+    n_codes: int,
+    feedback: str,
+    smallest_leaf: int,
+) -> Suspects:
+    """Return the contexts that may be suspected.
+
+    Parameters
+    ----------
+    rows : Witnesses
+    forest : Forest
+    n_categories : sequence of int
+        Per column the number of its categories; 0 if it holds numbers.
+    n_codes : int
+        One more than the largest code there is.
+    feedback : {"relative", "centred", "paper"}
+        Only ``"relative"`` feedback asks: in the paper any leaf may be suspected.
+    smallest_leaf : int
+        The least number of rows of a leaf.
+    """
+    leaves = forest.feature < 0
+    if feedback != "relative":
+        return Suspects(leaves, [])
+    nobody = Suspects(np.zeros_like(leaves), [])
+    if forest.n_trees < LEAST_COLUMNS:
+        return nobody
+    yardstick = find_yardstick(feedback, rows.quantile)
+    if yardstick is None:
+        return nobody
+    guilt = rows.guilt(yardstick)
+    whole = leaves & (guilt >= LEAST_GUILT * UNIT * forest.n)
+    least = max(LEAST_ROWS, int(np.ceil(PART_OF_LEAF * smallest_leaf)))
+    possible = np.flatnonzero(leaves & ~whole & (guilt >= LEAST_GUILT * UNIT * least)).tolist()
+
+    def search(some: list[int]) -> list[Span]:
+        found = (
+            best_span(leaf, sums, n_categories[forest.tree_of(leaf)])
+            for part in _portions(some, MOST_SUMS // (2 * n_codes))
+            for leaf, sums in zip(part, rows.by_code(part, yardstick), strict=True)
+        )
+        return [span for span in found if span is not None and span.n_rows >= least]
+
+    # Nobody is guiltier for what is set aside, and to learn how much that is takes time.
+    possible = [span.leaf for span in search(possible)]
+    if possible:
+        rows.set_aside({leaf: asked_columns(forest, leaf) for leaf in possible})
+    return Suspects(whole, search(possible))
+
+
+def _portions(items: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(items), max(1, size)):
+        yield items[start : start + max(1, size)]
+
+
+def asked_columns(forest: Forest, leaf: int) -> list[int]:
+    """Return the columns that a part of a leaf is chosen by: those of its conditions, and its target."""
+    tests = forest.feature[forest.path(leaf)[:-1]]
+    return sorted({*tests.tolist(), forest.tree_of(leaf)})
+
+
+def best_span(leaf: int, sums: Ints, n_categories: int) -> Span | None:
+    """Return the range of codes whose rows are guilty enough and together the guiltiest.
+
+    `sums` holds the number of rows per code and their guilt. What exceeds the guilt that a context must have on
+    average is added up; of numbers a range is looked for, of categories a single one. Missing values belong to
+    no range, nor do rare categories that share a code.
+
+    Examples
+    --------
+    >>> guilt = np.array([4, 0, 1, 3, 2, 4, 1]) * int(UNIT)
+    >>> span = best_span(0, np.array([[1] * 7, guilt]), n_categories=0)
+    >>> span.first, span.last
+    (3, 5)
+    """
+    counts, guilt = sums
+    excess = (guilt - int(LEAST_GUILT * UNIT) * counts)[1:]
+    if n_categories:
+        first = last = int(excess[:n_categories].argmax())
+        best = int(excess[first])
+    else:
+        total = np.cumsum(excess)
+        before = np.append(0, total[:-1])
+        gain = total - np.minimum.accumulate(before)
+        last = int(gain.argmax())
+        first = int(before[: last + 1].argmin())
+        best = int(gain[last])
+    return Span(leaf, first + 1, last + 1, counts) if best > 0 else None
