@@ -100,8 +100,12 @@ VARIANTS: dict[str, Scores] = {
     "no benefit of the doubt at borders": patched("admercs.trees.growth.ZONE_LEAVES", 0),
     "no wider contexts": patched("admercs.trees.judges.SMALL_SHARE", 0.0),
     "wider contexts with all the odds": patched("admercs.evidence.noisy_or.WIDER_ODDS", 1.0),
-    "any context may be suspected": patched("admercs.evidence.feedback.LEAST_GUILT", 0.0),
-    "feedback with two columns too": patched("admercs.evidence.feedback.LEAST_COLUMNS", 0),
+    "any context may be suspected": patched("admercs.evidence.suspects.LEAST_GUILT", 0.0),
+    "no narrow contexts": patched("admercs.evidence.suspects.LEAST_ROWS", 1 << 60),
+    "what columns say of rows chosen by them counts in full": patched(
+        "admercs.evidence.suspects.OWN_WORD", 1.0
+    ),
+    "feedback with two columns too": patched("admercs.evidence.suspects.LEAST_COLUMNS", 0),
     "all rows of a context judge it": patched("admercs.evidence.feedback.JURY_SHARE", 1.0),
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),

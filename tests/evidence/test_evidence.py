@@ -17,6 +17,7 @@ from admercs.evidence.noisy_or import (
     view_evidence,
     weigh_cells,
 )
+from admercs.evidence.suspects import Yardstick, add_guilt, find_suspects
 from admercs.evidence.threshold import automatic_threshold
 
 
@@ -26,6 +27,10 @@ class Trees(NamedTuple):
     feature: np.ndarray
     root: np.ndarray
     n: np.ndarray
+
+    @property
+    def parent(self) -> np.ndarray:
+        return np.full(len(self.feature), -1)
 
     @property
     def n_trees(self) -> int:
@@ -114,13 +119,38 @@ def test_a_small_context_of_odd_rows_is_found_and_condemns_its_ordinary_row() ->
     assert result.evidence[5] > base[5]
 
 
+class Anyone(NamedTuple):
+    """Rows that are asked about whole leaves only."""
+
+    base: np.ndarray
+    leaves: np.ndarray
+    n_nodes: int
+
+    def quantile(self, level: float) -> float:
+        return float(np.quantile(self.base, level, method="inverted_cdf"))
+
+    def guilt(self, yardstick: Yardstick) -> np.ndarray:
+        sums = np.zeros(self.n_nodes, np.int64)
+        add_guilt(self.leaves, self.base, sums, yardstick)
+        return sums
+
+
 def relative_feedback(base: np.ndarray, in_context: np.ndarray) -> np.ndarray:
     """Return λ of the same context, seen by two of three trees."""
     leaves = np.stack([in_context, in_context + 2, np.full(len(base), 4)]).astype(np.int32)
     trees = Trees(np.full(5, -1), np.array([0, 2, 4, 5]), np.bincount(leaves.ravel()))
+    suspects = find_suspects(
+        Anyone(base, leaves, 5),
+        trees,
+        [0, 0, 0],
+        2,
+        "relative",
+        len(base),  # type: ignore[arg-type]
+    )
     result = iterate(
         base, leaves, trees, lambda node, rows: np.full(len(rows), np.nan),  # type: ignore[arg-type]
         weighing=Weighing(0.9, 0.1), gamma_lambda=0.5, feedback="relative", n_iter=10, tol=1e-9,
+        may_be_suspected=suspects.leaves,
     )  # fmt: skip
     return np.exp(result.log_lambda[[1, 3]])
 

@@ -14,6 +14,7 @@ from admercs.detector.judge import Judge, run_blocks
 from admercs.detector.model import Model
 from admercs.evidence.suspects import (
     OWN_WORD,
+    Aside,
     Floats,
     Ints,
     Own,
@@ -122,9 +123,9 @@ def guilt_by_code(
         number, part = leaves.number[tree], sums[done : done + len(some)]
         if some[0] in own:
             for place, leaf in enumerate(some):
-                rows, less = own[leaf]
+                rows = own[leaf].rows
                 add_by_code(
-                    number[rows], codes[tree][rows], fixed_guilt(base[rows] - less, yardstick),
+                    number[rows], codes[tree][rows], fixed_guilt(*own[leaf].left_of(base, yardstick)),
                     [leaf - root], stop - root, part[place : place + 1],
                 )  # fmt: skip
         else:
@@ -161,17 +162,20 @@ def own_evidence(
             own[leaf][a:b] = (1 - OWN_WORD) * mine[:, position[columns[leaf]]].sum(axis=1)
 
     run_blocks(work, table.n_rows, n_jobs)
-    return {leaf: (some, own[leaf]) for leaf, some in rows.items()}
+    typical = {
+        leaf: 1 - (1 - OWN_WORD) * len(some) / forest.n_trees for leaf, some in columns.items()
+    }
+    return {leaf: Aside(some, own[leaf], typical[leaf]) for leaf, some in rows.items()}
 
 
 def own_inside(own: Own, narrowed: Narrowed, codes: Codes) -> Own:
     """Return what rows of a piece do not testify with in the trial of the narrow contexts they are in."""
     inside: Own = {}
     for span, node in zip(narrowed.spans, narrowed.inside.tolist(), strict=True):
-        rows, less = own[span.leaf]
+        rows, less, typical = own[span.leaf]
         code = codes[narrowed.forest.tree_of(node)][rows]
         here = (code >= span.first) & (code <= span.last)
-        inside[node] = rows[here], less[here]
+        inside[node] = Aside(rows[here], less[here], typical)
     return inside
 
 

@@ -25,7 +25,7 @@ from admercs.evidence.feedback import (
     raise_evidence,
 )
 from admercs.evidence.noisy_or import Weighing
-from admercs.evidence.suspects import UNIT, Own, Yardstick, add_terms
+from admercs.evidence.suspects import UNIT, Aside, Own, Yardstick, add_terms
 from admercs.trees.forest import Forest, Leaves
 
 Floats = NDArray[np.float64]
@@ -231,9 +231,10 @@ def own_in_a_row(parts: list[Own], placed: list[Placed]) -> Own:
     """Join what the rows of partitions that follow each other do not testify with."""
     first = np.cumsum([0, *(part.n_rows for part in placed)])
     return {
-        node: (
-            np.concatenate([own[node][0] + s for own, s in zip(parts, first, strict=False)]),
-            np.concatenate([own[node][1] for own in parts]),
+        node: Aside(
+            np.concatenate([own[node].rows + s for own, s in zip(parts, first, strict=False)]),
+            np.concatenate([own[node].less for own in parts]),
+            parts[0][node].typical,
         )
         for node in parts[0]
     }

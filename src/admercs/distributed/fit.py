@@ -48,6 +48,7 @@ from admercs.distributed.pieces import (
     look_at,
     merge_looks,
     numeric_columns,
+    only_codes,
     positions,
     signatures,
 )
@@ -106,6 +107,7 @@ def fit_on_cluster(
         targets = _targets(run, pieces, schema, binning, settings)
         forest, trees = grow_on_cluster(run, pieces, targets, binning, settings.trees)
         placed, by_code = place_on_cluster(run, pieces, schema, binning, forest, trees)
+        pieces = [run.submit(only_codes, piece) for piece in pieces]
         del targets
         likelihoods = fit_likelihoods_on_cluster(
             run, placed, by_code, schema, binning, forest, settings

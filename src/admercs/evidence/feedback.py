@@ -67,8 +67,8 @@ def own_sums(
 ) -> NDArray[np.int64]:
     """Return for each narrow context the sum of its rows' terms, without what is set aside."""
     sums = [
-        innocence_terms(evidence[rows] - less, gamma_lambda, yardstick).sum()
-        for rows, less in own.values()
+        innocence_terms(left, gamma_lambda, measure).sum()
+        for left, measure in (aside.left_of(evidence, yardstick) for aside in own.values())
     ]
     return np.array(sums, np.int64)
 

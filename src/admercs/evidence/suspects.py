@@ -21,8 +21,6 @@ from admercs.trees.narrow import Span
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-# Per leaf: its rows, and what they do not testify with.
-Own = dict[int, tuple[Ints, Floats]]
 
 # Sums over rows are kept in fixed point: exact in any order, and 2 ** 33 rows fit.
 UNIT = float(1 << 24)
@@ -34,12 +32,30 @@ FULL_GUILT = 4.0
 # column would be guilty of being there, and by association once more.
 LEAST_COLUMNS = 3
 # What a column says about rows that were chosen by it counts only so much.
-OWN_WORD = 0.5
+OWN_WORD = 0.25
 # A part of a leaf is a context if it holds so much of a smallest leaf, and at least this many rows.
 PART_OF_LEAF = 0.5
 LEAST_ROWS = 5
 # Sums by code that are looked at together: 32 MB.
 MOST_SUMS = 1 << 22
+
+
+class Aside(NamedTuple):
+    """What the rows of one leaf, or of a part of it, do not testify with."""
+
+    rows: Ints
+    less: Floats  # of the evidence of each
+    typical: float  # what is left of the evidence of a typical row
+
+    def left_of(self, evidence: Floats, yardstick: Yardstick) -> tuple[Floats, Yardstick]:
+        """Return the evidence that is left, and what it is to be measured by."""
+        return (
+            evidence[self.rows] - self.less,
+            yardstick._replace(typical=self.typical * yardstick.typical),
+        )
+
+
+Own = dict[int, Aside]
 
 
 class Yardstick(NamedTuple):
@@ -187,7 +203,9 @@ def find_suspects(
     guilt = rows.guilt(yardstick)
     whole = leaves & (guilt >= LEAST_GUILT * UNIT * forest.n)
     least = max(LEAST_ROWS, int(np.ceil(PART_OF_LEAF * smallest_leaf)))
-    possible = np.flatnonzero(leaves & ~whole & (guilt >= LEAST_GUILT * UNIT * least)).tolist()
+    # What a root says of a range is said by its column alone, and it has said so already.
+    below = leaves & ~whole & (forest.parent >= 0)
+    possible = np.flatnonzero(below & (guilt >= LEAST_GUILT * UNIT * least)).tolist()
 
     def search(some: list[int]) -> list[Span]:
         found = (
