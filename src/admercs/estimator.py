@@ -79,8 +79,9 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
     feedback : {"relative", "centred", "paper"}, default="relative"
         What a row's guilt is measured by. "paper": its evidence. "centred": what exceeds the typical row,
         which keeps wide tables from suspecting every context. "relative": the same in units of the
-        ordinary spread of evidence, so that it does not matter how many columns speak and how loud; large
-        contexts are judged by a part of their rows, and none in a table of two columns.
+        ordinary spread of evidence, so that it does not matter how many columns speak and how loud; only
+        contexts whose rows stand out on their own are tried, and parts of leaves may be contexts; large
+        ones are judged by a part of their rows, and none in a table of two columns.
     max_bins : int or "exact", default=254
         Bins per numeric column in which thresholds are searched; "exact" tries every distinct value.
     nominal : "auto" or list of str or int, default="auto"
