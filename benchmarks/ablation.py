@@ -106,7 +106,7 @@ VARIANTS: dict[str, Scores] = {
         "admercs.evidence.suspects.OWN_WORD", 1.0
     ),
     "feedback with two columns too": patched("admercs.evidence.suspects.LEAST_COLUMNS", 0),
-    "all rows of a context judge it": patched("admercs.evidence.feedback.JURY_SHARE", 1.0),
+    "all rows of a context judge it": patched("admercs.evidence.feedback.JURY_ROWS", 1 << 60),
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),
     "no feedback, only leaf and table, added": views(np.add),

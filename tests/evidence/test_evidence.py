@@ -17,6 +17,7 @@ from admercs.evidence.noisy_or import (
     view_evidence,
     weigh_cells,
 )
+from admercs.evidence.rising import RisingQuantiles
 from admercs.evidence.suspects import Yardstick, add_guilt, find_suspects
 from admercs.evidence.threshold import automatic_threshold
 
@@ -150,7 +151,7 @@ def relative_feedback(base: np.ndarray, in_context: np.ndarray) -> np.ndarray:
     result = iterate(
         base, leaves, trees, lambda node, rows: np.full(len(rows), np.nan),  # type: ignore[arg-type]
         weighing=Weighing(0.9, 0.1), gamma_lambda=0.5, feedback="relative", n_iter=10, tol=1e-9,
-        may_be_suspected=suspects.leaves,
+        tried=suspects.leaves,
     )  # fmt: skip
     return np.exp(result.log_lambda[[1, 3]])
 
@@ -174,8 +175,27 @@ def test_ten_times_the_rows_do_not_acquit_a_context() -> None:
     base[:27] = 3.0
     base, inside = np.repeat(base, 10), np.repeat(np.arange(1000) < 30, 10)
     assert relative_feedback(base, inside).min() > 0.5
-    with patch("admercs.evidence.feedback.JURY_SHARE", 1.0):
+    with patch("admercs.evidence.feedback.JURY_ROWS", 1 << 60):
         assert relative_feedback(base, inside).max() < 0.1
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(1, 60),
+    share=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    level=st.sampled_from([0.1, 0.5, 0.9]),
+)
+def test_quantiles_of_rising_numbers_are_those_of_all(
+    seed: int, n: int, share: float, level: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    base = np.round(rng.exponential(size=n), 1)  # with ties
+    rising = np.flatnonzero(rng.random(n) < share)
+    quantiles, values = RisingQuantiles(base, rising), base.copy()
+    for _ in range(3):
+        expected = np.quantile(values, level, method="inverted_cdf")
+        assert quantiles.inverted(level, values) == expected
+        values[rising] = base[rising] + np.round(rng.exponential(size=len(rising)), 1)
 
 
 @given(

@@ -16,7 +16,7 @@ from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
 from admercs.detector.judge import Judge, judge_evidence, run_blocks
 from admercs.detector.model import Model, Settings
-from admercs.detector.suspects import Tried, find_suspects_in_memory
+from admercs.detector.suspects import Trial, find_suspects_in_memory
 from admercs.evidence.feedback import iterate
 from admercs.table.bins import bin_table
 from admercs.table.prepared import Prepared
@@ -88,16 +88,16 @@ def fit_model(
     )  # fmt: skip
     model = first_model(schema, forest, likelihoods, settings, table.n_rows)
     base = judge_evidence(model, table, n_jobs, leaves, tell("judging"))
-    tried = Tried(model, leaves, forest.feature < 0, {})
+    trial = Trial(model, leaves, forest.feature < 0, {})
     if settings.n_iter > 1:
         smallest_leaf = leaf_size(settings.trees, table.n_rows)
-        tried = find_suspects_in_memory(
+        trial = find_suspects_in_memory(
             model, table, binning, codes, leaves, base, smallest_leaf, n_jobs
         )
-    forest = with_idle_tests(tried.model.forest, codes, tried.leaves, layout_of(binning), n_jobs)
-    tried = tried._replace(model=replace(tried.model, forest=forest))
+    forest = with_idle_tests(trial.model.forest, codes, trial.leaves, layout_of(binning), n_jobs)
+    trial = trial._replace(model=replace(trial.model, forest=forest))
     del codes
-    return _let_contexts_speak(tried, table, base, settings, tell)
+    return _let_contexts_speak(trial, table, base, settings, tell)
 
 
 def _keep_memory() -> None:
@@ -132,14 +132,14 @@ def first_model(
 
 
 def _let_contexts_speak(
-    tried: Tried,
+    trial: Trial,
     table: Prepared,
     base: NDArray[np.float64],
     settings: FitSettings,
     tell: Callable[[str], Callable[[int, int], None]],
 ) -> Fitted:
     """Find the anomalous contexts and complete the model with them."""
-    model, leaves, may_be_suspected, own = tried
+    model, leaves, tried, own = trial
 
     def leaf_likelihood(node: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         tree = model.forest.tree_of(node)
@@ -152,7 +152,7 @@ def _let_contexts_speak(
         base, leaves, model.forest, leaf_likelihood,
         weighing=settings.judging.weighing, gamma_lambda=settings.judging.gamma_lambda,
         feedback=settings.judging.feedback, n_iter=settings.n_iter, tol=settings.tol,
-        may_be_suspected=may_be_suspected, own=own, progress=tell("iterating"),
+        tried=tried, own=own, progress=tell("iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)
     evidence = final_evidence(model, table, leaves, base, settings.n_jobs)

@@ -33,12 +33,12 @@ from admercs.trees.levels import Codes
 from admercs.trees.narrow import Narrowed, narrow
 
 
-class Tried(NamedTuple):
+class Trial(NamedTuple):
     """A model with narrow contexts, and which of its contexts are tried."""
 
     model: Model
     leaves: Leaves
-    may_be_suspected: NDArray[np.bool_]
+    tried: NDArray[np.bool_]
     own: Own
 
 
@@ -192,16 +192,16 @@ def narrowed_model(
     n_nodes = len(narrowed.forest.feature)
     slot = np.full(n_nodes, -1, model.likelihoods.slot.dtype)
     slot[narrowed.number] = model.likelihoods.slot
-    may_be_suspected = np.zeros(n_nodes, np.bool_)
-    may_be_suspected[narrowed.number] = suspects.leaves
-    may_be_suspected[narrowed.inside] = True
+    tried = np.zeros(n_nodes, np.bool_)
+    tried[narrowed.number] = suspects.leaves
+    tried[narrowed.inside] = True
     larger = replace(
         model,
         forest=narrowed.forest,
         likelihoods=model.likelihoods._replace(slot=slot),
         log_lambda=np.full(n_nodes, -np.inf),
     )
-    return larger, narrowed, may_be_suspected
+    return larger, narrowed, tried
 
 
 def find_suspects_in_memory(
@@ -213,7 +213,7 @@ def find_suspects_in_memory(
     base: Floats,
     smallest_leaf: int,
     n_jobs: int = 1,
-) -> Tried:
+) -> Trial:
     """Find the contexts that may be suspected; narrow ones become leaves."""
     n_codes = int(binning.n_codes.max())
     rows = WitnessesInMemory(model, table, codes, n_codes, leaves, base, n_jobs)
@@ -222,6 +222,6 @@ def find_suspects_in_memory(
         smallest_leaf,
     )  # fmt: skip
     if not suspects.spans:
-        return Tried(model, leaves, suspects.leaves, {})
-    model, narrowed, may_be_suspected = narrowed_model(model, suspects, binning)
-    return Tried(model, narrowed.relocate(leaves, codes), may_be_suspected, rows.own_of(narrowed))
+        return Trial(model, leaves, suspects.leaves, {})
+    model, narrowed, tried = narrowed_model(model, suspects, binning)
+    return Trial(model, narrowed.relocate(leaves, codes), tried, rows.own_of(narrowed))

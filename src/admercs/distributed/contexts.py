@@ -19,10 +19,12 @@ from admercs.distributed.run import Run
 from admercs.evidence.feedback import (
     NEGLIGIBLE,
     Members,
+    Watched,
     change_terms,
     jury_share,
     own_sums,
     raise_evidence,
+    watch,
 )
 from admercs.evidence.noisy_or import Weighing
 from admercs.evidence.suspects import UNIT, Aside, Own, Yardstick, add_terms
@@ -36,7 +38,7 @@ class State(NamedTuple):
     """The rows of some partitions, one partition after the other, between two rounds."""
 
     evidence: Floats
-    terms: Ints
+    terms: list[Ints]  # per partition, of its watched rows
 
 
 def judge_part(part: Any, placed: Placed, model: Model) -> Floats:
@@ -52,9 +54,9 @@ def judge_again(part: Any, placed: Placed, base: Floats, model: Model) -> Floats
 class RowsOnCluster:
     """The rows of the training table as the iteration sees them (see ``evidence.feedback.Rows``).
 
-    Workers keep the evidence and the term of each row (24 bytes a row), and the rows of suspicious
-    contexts. Partitions that lie together are worked on together, so that a round is a few tasks per thread
-    however many partitions there are.
+    Workers keep the evidence of each row (16 bytes), the term and the leaves of rows in contexts that are tried,
+    and the rows of suspicious ones. Partitions that lie together are worked on together, so that a round is a few
+    tasks per thread however many partitions there are.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class RowsOnCluster:
         columns: list[int],
         weighing: Weighing,
         feedback: str,
+        tried: NDArray[np.bool_],
         narrow: Sequence[int],
         own: Sequence[Future],
     ) -> None:
@@ -77,7 +80,9 @@ class RowsOnCluster:
         self._groups = run.groups(placed)
         self._placed = [[placed[p] for p in group] for group in self._groups]
         self._base = [run.submit(in_a_row, [base[p] for p in group]) for group in self._groups]
-        self._is_leaf = forest.feature < 0
+        self._tried = tried
+        shared = run.share((forest, tried))
+        self._watched = [run.submit(watch_rows, some, shared) for some in self._placed]
         self._n_nodes = len(forest.feature)
         self._weighing = weighing
         self._jury = jury_share(feedback, forest.n)
@@ -87,7 +92,9 @@ class RowsOnCluster:
             for group, some in zip(self._groups, self._placed, strict=True)
             if self._narrow
         ]
-        self._states = [run.submit(first_state, evidence) for evidence in self._base]
+        self._states = [
+            run.submit(first_state, *pair) for pair in zip(self._base, self._watched, strict=True)
+        ]
         self._sums = np.zeros(self._n_nodes, np.int64)
         self._members = [run.submit(no_members) for _ in self._groups]
         self._known: set[int] = set()
@@ -105,8 +112,8 @@ class RowsOnCluster:
     def sums(self, gamma_lambda: float, yardstick: Yardstick) -> Ints:
         """Return per node the sum of its rows' terms."""
         steps = [
-            self._run.submit(next_terms, state, placed, self._n_nodes, gamma_lambda, yardstick)
-            for state, placed in zip(self._states, self._placed, strict=True)
+            self._run.submit(next_terms, *group, self._n_nodes, gamma_lambda, yardstick)
+            for group in zip(self._states, self._placed, self._watched, strict=True)
         ]
         self._states = [self._run.submit(state_of, step) for step in steps]
         changes = [self._run.submit(sums_of, step) for step in steps]
@@ -167,11 +174,11 @@ class RowsOnCluster:
         while found:
             some = self._run.share(sorted(chosen))
             parts = [
-                self._run.submit(acquitted_sums, state, placed, self._n_nodes, some)
-                for state, placed in zip(self._states, self._placed, strict=True)
+                self._run.submit(acquitted_sums, *group, self._n_nodes, some)
+                for group in zip(self._states, self._placed, self._watched, strict=True)
             ]
             bound = self._jury * self._run.result(self._run.reduce(add_up, parts)) / UNIT
-            found = set(np.flatnonzero(self._is_leaf & (bound >= NEGLIGIBLE)).tolist()) - chosen
+            found = set(np.flatnonzero(self._tried & (bound >= NEGLIGIBLE)).tolist()) - chosen
             chosen |= found
         return chosen
 
@@ -190,9 +197,14 @@ def along(placed: list[Placed]) -> Iterator[tuple[Leaves, slice]]:
         start = stop
 
 
-def first_state(base: Floats) -> State:
+def watch_rows(placed: list[Placed], shared: tuple[Forest, NDArray[np.bool_]]) -> list[Watched]:
+    """Find the rows of partitions that are in contexts that are tried."""
+    return [watch(part.leaves, part.n_rows, *shared) for part in placed]
+
+
+def first_state(base: Floats, watched: list[Watched]) -> State:
     """Return the state before the first round."""
-    return State(base, np.zeros(len(base), np.int64))
+    return State(base, [np.zeros(1, np.int64)] * len(watched))
 
 
 def no_members() -> Members:
@@ -208,17 +220,17 @@ def evidence_of(state: State) -> Floats:
 def next_terms(
     state: State,
     placed: list[Placed],
+    watched: list[Watched],
     n_nodes: int,
     gamma_lambda: float,
     yardstick: Yardstick,
 ) -> tuple[State, Ints]:
     """Return the state with new terms, and by how much they change the sums of the leaves."""
     sums = np.zeros(n_nodes, np.int64)
-    terms = np.empty_like(state.terms)
-    for leaves, rows in along(placed):
-        terms[rows] = change_terms(
-            leaves, state.evidence[rows], state.terms[rows], sums, gamma_lambda, yardstick
-        )
+    terms = [
+        change_terms(some, state.evidence[rows], old, sums, gamma_lambda, yardstick)
+        for (_, rows), some, old in zip(along(placed), watched, state.terms, strict=True)
+    ]
     return State(state.evidence, terms), sums
 
 
@@ -263,18 +275,20 @@ def next_evidence(
     return State(raise_evidence(base, members, log_lambda, weighing), state.terms)
 
 
-def acquitted_sums(state: State, placed: list[Placed], n_nodes: int, some: list[int]) -> Ints:
-    """Sum up the terms of the rows that are in none of some contexts."""
+def acquitted_sums(
+    state: State, placed: list[Placed], watched: list[Watched], n_nodes: int, some: list[int]
+) -> Ints:
+    """Sum up the terms of the watched rows that are in none of some contexts."""
     chosen = np.zeros(n_nodes, np.bool_)
     chosen[some] = True
     sums = np.zeros(n_nodes, np.int64)
-    for leaves, rows in along(placed):
-        touched = np.zeros(rows.stop - rows.start, np.bool_)
-        for tree in leaves:
+    for part, watching, terms in zip(placed, watched, state.terms, strict=True):
+        touched = np.zeros(part.n_rows, np.bool_)
+        for tree in part.leaves:
             touched |= chosen[tree]
-        free = np.flatnonzero(~touched)
-        for tree in leaves:
-            add_terms(tree, free, state.terms[rows][free], sums)
+        free = np.flatnonzero(~touched[watching.rows])
+        for tree in watching.leaves:
+            add_terms(tree, free, terms[free], sums)
     return sums
 
 

@@ -53,7 +53,7 @@ from admercs.distributed.pieces import (
     signatures,
 )
 from admercs.distributed.run import Run
-from admercs.distributed.suspects import TriedOnCluster, find_suspects_on_cluster
+from admercs.distributed.suspects import TrialOnCluster, find_suspects_on_cluster
 from admercs.evidence.feedback import converge
 from admercs.progress import Progress
 from admercs.table.bins import Binning
@@ -116,17 +116,17 @@ def fit_on_cluster(
         shared = run.share(model)
         columns = positions(schema, numeric_columns(schema))
         base = run.read("judging", judge_part, shared, each=[placed], columns=columns)
-        tried = TriedOnCluster(model, placed, forest.feature < 0, [], [])
+        trial = TrialOnCluster(model, placed, forest.feature < 0, [], [])
         if settings.n_iter > 1:
             smallest_leaf = leaf_size(settings.trees, summary.n_rows)
-            tried = find_suspects_on_cluster(
+            trial = find_suspects_on_cluster(
                 run, model, shared, binning, pieces, placed, base, columns, smallest_leaf
             )
-        placed = tried.placed
-        forest = idle_tests_on_cluster(run, pieces, placed, binning, tried.model.forest)
+        placed = trial.placed
+        forest = idle_tests_on_cluster(run, pieces, placed, binning, trial.model.forest)
         del pieces
-        tried = tried._replace(model=replace(tried.model, forest=forest))
-        model, evidence, n_iter = _let_contexts_speak(run, tried, base, columns, settings)
+        trial = trial._replace(model=replace(trial.model, forest=forest))
+        model, evidence, n_iter = _let_contexts_speak(run, trial, base, columns, settings)
         known = quantiles.Quantiles(run, evidence)
         members = _members(run, model, placed, n_rows)
         model = complete_model(model, known, members)
@@ -180,19 +180,19 @@ def _targets(
 
 def _let_contexts_speak(
     run: Run,
-    tried: TriedOnCluster,
+    trial: TrialOnCluster,
     base: list[Future],
     columns: list[int],
     settings: FitSettings,
 ) -> tuple[Model, list[Future], int]:
     """Find the anomalous contexts; return the evidence by the finished model, on the workers."""
-    model, placed, may_be_suspected, narrow, own = tried
+    model, placed, tried, narrow, own = trial
     rows = RowsOnCluster(
         run, run.share(model), model.forest, placed, base, columns,
-        settings.judging.weighing, settings.judging.feedback, narrow, own,
+        settings.judging.weighing, settings.judging.feedback, tried, narrow, own,
     )  # fmt: skip
     log_lambda, n_iter = converge(
-        rows, model.forest, may_be_suspected, settings.judging.gamma_lambda,
+        rows, model.forest, tried, settings.judging.gamma_lambda,
         settings.judging.feedback, settings.n_iter, settings.tol, partial(run.tell, "iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=log_lambda)

@@ -26,12 +26,12 @@ from admercs.trees.forest import Forest
 from admercs.trees.narrow import Narrowed
 
 
-class TriedOnCluster(NamedTuple):
+class TrialOnCluster(NamedTuple):
     """A model with narrow contexts, and which of its contexts are tried."""
 
     model: Model
     placed: list[Future]
-    may_be_suspected: NDArray[np.bool_]
+    tried: NDArray[np.bool_]
     narrow: list[int]  # narrow contexts
     own: list[Future]  # per partition: what their rows do not testify with
 
@@ -116,7 +116,7 @@ def find_suspects_on_cluster(
     base: Sequence[Future],
     columns: list[int],
     smallest_leaf: int,
-) -> TriedOnCluster:
+) -> TrialOnCluster:
     """Find the contexts that may be suspected; narrow ones become leaves.
 
     `shared` is the model where the workers find it; `columns` are those of the table that judging has to read.
@@ -128,8 +128,8 @@ def find_suspects_on_cluster(
         smallest_leaf,
     )  # fmt: skip
     if not suspects.spans:
-        return TriedOnCluster(model, list(placed), suspects.leaves, [], [])
-    model, narrowed, may_be_suspected = narrowed_model(model, suspects, binning)
+        return TrialOnCluster(model, list(placed), suspects.leaves, [], [])
+    model, narrowed, tried = narrowed_model(model, suspects, binning)
     parts = run.share(narrowed)
     moved = [
         run.submit(relocate_part, piece, place, parts)
@@ -138,7 +138,7 @@ def find_suspects_on_cluster(
     own = rows.own_of(parts)
     run.wait("", moved)
     run.wait("", own)
-    return TriedOnCluster(model, moved, may_be_suspected, narrowed.inside.tolist(), own)
+    return TrialOnCluster(model, moved, tried, narrowed.inside.tolist(), own)
 
 
 def nothing() -> Own:

@@ -7,22 +7,22 @@ rows of the few suspicious leaves are looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs.evidence.noisy_or import Weighing, add_blame, log_complement
+from admercs.evidence.rising import RisingQuantiles
 from admercs.evidence.suspects import UNIT, Own, Yardstick, add_terms, find_guilt, find_yardstick
 from admercs.trees.forest import Forest, Leaves
 
 # Below this log λ the factor 1 − λ is 1 in double precision: the context changes no score.
 NEGLIGIBLE = -37.0
 SMALLEST = -64.0
-# Rows of one context are not independent witnesses. Of a larger one so many speak, or so large a part of it.
+# Rows of one context are not independent witnesses: of a larger one only so many speak.
 JURY_ROWS = 50
-JURY_SHARE = 0.1
 
 LeafLikelihood = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 # Per suspected leaf: its rows, and how likely their values are there (log ω).
@@ -46,11 +46,11 @@ def jury_share(feedback: str, n: NDArray[np.int64]) -> NDArray[np.float64]:
     Examples
     --------
     >>> jury_share("relative", np.array([20, 100, 2000])), jury_share("paper", np.array([20, 2000]))
-    (array([1. , 0.5, 0.1]), array([1., 1.]))
+    (array([1.   , 0.5  , 0.025]), array([1., 1.]))
     """
     if feedback != "relative":
         return np.ones(len(n))
-    return np.clip(JURY_ROWS / np.maximum(n, 1), JURY_SHARE, 1.0)
+    return np.minimum(JURY_ROWS / np.maximum(n, 1), 1.0)
 
 
 def innocence_terms(
@@ -89,19 +89,40 @@ class Rows(Protocol):
         ...
 
 
+class Watched(NamedTuple):
+    """The rows of a piece whose guilt matters: those in contexts that are tried."""
+
+    rows: slice | NDArray[np.int64]
+    leaves: Leaves | NDArray[np.int32] | list[NDArray[np.int32]]  # per tree that has such contexts
+
+
+def watch(
+    leaves: Leaves | NDArray[np.int32], n_rows: int, forest: Forest, tried: NDArray[np.bool_]
+) -> Watched:
+    """Find the rows of a piece that are in contexts that are tried."""
+    if np.array_equal(tried, forest.feature < 0):
+        return Watched(slice(None), leaves)
+    trees = [m for m, root in enumerate(forest.root[:-1]) if tried[root : forest.root[m + 1]].any()]
+    inside = np.zeros(n_rows, np.bool_)
+    for tree in trees:
+        inside |= tried[leaves[tree]]
+    rows = np.flatnonzero(inside)
+    return Watched(rows, [leaves[tree][rows] for tree in trees])
+
+
 def change_terms(
-    leaves: Iterable[NDArray[np.int32]],
+    watched: Watched,
     evidence: NDArray[np.float64],
     terms: NDArray[np.int64],
     sums: NDArray[np.int64],
     gamma_lambda: float,
     yardstick: Yardstick,
 ) -> NDArray[np.int64]:
-    """Return the terms of a piece of the table; `sums` receives what changed since the last ones."""
-    new_terms = innocence_terms(evidence, gamma_lambda, yardstick)
+    """Return the terms of the watched rows of a piece; `sums` receives what changed since the last ones."""
+    new_terms = innocence_terms(evidence[watched.rows], gamma_lambda, yardstick)
     changed = np.flatnonzero(new_terms != terms)
     change = (new_terms - terms)[changed]
-    for tree in leaves:
+    for tree in watched.leaves:
         add_terms(tree, changed, change, sums)
     return new_terms
 
@@ -131,6 +152,7 @@ class RowsInMemory:
         forest: Forest,
         leaf_likelihood: LeafLikelihood,
         weighing: Weighing,
+        tried: NDArray[np.bool_],
         own: Own,
     ) -> None:
         self.evidence = base
@@ -140,18 +162,20 @@ class RowsInMemory:
         self._leaf_likelihood = leaf_likelihood
         self._weighing = weighing
         self._own = own
-        self._terms = np.zeros(len(base), np.int64)
+        self._watched = watch(leaves, len(base), forest, tried)
+        self._quantiles = RisingQuantiles(base, np.arange(len(base))[self._watched.rows])
+        self._terms = np.zeros(len(base), np.int64)[self._watched.rows]
         self._sums = np.zeros(len(forest.feature), np.int64)
         self._members: Members = {}
 
     def quantile(self, level: float) -> float:
         """Return the least evidence that at least this share of the rows does not exceed."""
-        return float(np.quantile(self.evidence, level, method="inverted_cdf"))
+        return self._quantiles.inverted(level, self.evidence)
 
     def sums(self, gamma_lambda: float, yardstick: Yardstick) -> NDArray[np.int64]:
         """Return per node the sum of its rows' terms."""
         self._terms = change_terms(
-            self._leaves, self.evidence, self._terms, self._sums, gamma_lambda, yardstick
+            self._watched, self.evidence, self._terms, self._sums, gamma_lambda, yardstick
         )
         sums = self._sums.copy()
         sums[list(self._own)] = own_sums(self._own, self.evidence, gamma_lambda, yardstick)
@@ -162,7 +186,9 @@ class RowsInMemory:
         for node in np.flatnonzero(log_lambda > -np.inf).tolist():
             if node not in self._members:
                 rows = np.flatnonzero(self._leaves[self._forest.tree_of(node)] == node)
-                self._members[node] = rows, self._leaf_likelihood(node, rows)
+                # Where blame does not depend on it, nobody asks how likely their values are.
+                asked = self._weighing.needs_likelihood
+                self._members[node] = rows, self._leaf_likelihood(node, rows if asked else rows[:0])
         self.evidence = raise_evidence(self._base, self._members, log_lambda, self._weighing)
 
 
@@ -177,7 +203,7 @@ def iterate(
     feedback: str,
     n_iter: int,
     tol: float,
-    may_be_suspected: NDArray[np.bool_] | None = None,
+    tried: NDArray[np.bool_] | None = None,
     own: Own | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Feedback:
@@ -203,16 +229,16 @@ def iterate(
         Rounds of scoring the rows; with 1 no context is ever suspected.
     tol : float
         Stop when no λ changes by more.
-    may_be_suspected : ndarray of bool, one per node, optional
-        The contexts that are tried; all leaves if it is not given.
+    tried : ndarray of bool, one per node, optional
+        The contexts that may be suspected; all leaves if it is not given.
     own : dict, optional
         Narrow contexts, see `evidence.suspects`: their rows, and what these do not testify with.
     """
-    if may_be_suspected is None:
-        may_be_suspected = forest.feature < 0
-    rows = RowsInMemory(base, leaves, forest, leaf_likelihood, weighing, own or {})
+    if tried is None:
+        tried = forest.feature < 0
+    rows = RowsInMemory(base, leaves, forest, leaf_likelihood, weighing, tried, own or {})
     log_lambda, rounds = converge(
-        rows, forest, may_be_suspected, gamma_lambda, feedback, n_iter, tol, progress
+        rows, forest, tried, gamma_lambda, feedback, n_iter, tol, progress
     )
     return Feedback(log_lambda, rows.evidence, rounds)
 
@@ -220,7 +246,7 @@ def iterate(
 def converge(
     rows: Rows,
     forest: Forest,
-    may_be_suspected: NDArray[np.bool_],
+    tried: NDArray[np.bool_],
     gamma_lambda: float,
     feedback: str,
     n_iter: int,
@@ -231,13 +257,15 @@ def converge(
     log_lambda = np.full(len(forest.feature), -np.inf)
     jury = jury_share(feedback, forest.n)
     rounds = 1
-    while rounds < n_iter:
+    if progress is not None:
+        progress(rounds, n_iter)
+    while rounds < n_iter and tried.any():
         yardstick = find_yardstick(feedback, rows.quantile)
         if yardstick is None:
             break
         sums = rows.sums(gamma_lambda, yardstick)
         # No context is condemned beyond the resolution of the sums: evidence stays finite.
-        new_lambda = np.where(may_be_suspected, jury * np.minimum(sums, -1) / UNIT, -np.inf)
+        new_lambda = np.where(tried, jury * np.minimum(sums, -1) / UNIT, -np.inf)
         new_lambda[new_lambda < NEGLIGIBLE] = -np.inf
         moved = np.max(np.abs(np.exp(new_lambda) - np.exp(log_lambda)), initial=0.0)
         log_lambda = new_lambda
