@@ -107,3 +107,11 @@ def test_a_bad_batch_is_found_in_small_and_in_larger_tables(n: int) -> None:
     first = model.contexts_[0]
     assert bad[list(first.members)].mean() > 0.7
     assert first.score > 0.9
+
+
+def test_a_bad_batch_is_a_context_however_large_the_table() -> None:
+    X, bad = bad_batch(0, n=40_000, good=0.2)
+    contexts = ADMERCS().fit(X).contexts_
+    assert contexts
+    assert contexts[0].n > 500
+    assert bad[list(contexts[0].members)].mean() > 0.7

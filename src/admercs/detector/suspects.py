@@ -162,20 +162,20 @@ def own_evidence(
             own[leaf][a:b] = (1 - OWN_WORD) * mine[:, position[columns[leaf]]].sum(axis=1)
 
     run_blocks(work, table.n_rows, n_jobs)
-    typical = {
+    share = {
         leaf: 1 - (1 - OWN_WORD) * len(some) / forest.n_trees for leaf, some in columns.items()
     }
-    return {leaf: Aside(some, own[leaf], typical[leaf]) for leaf, some in rows.items()}
+    return {leaf: Aside(some, own[leaf], share[leaf]) for leaf, some in rows.items()}
 
 
 def own_inside(own: Own, narrowed: Narrowed, codes: Codes) -> Own:
     """Return what rows of a piece do not testify with in the trial of the narrow contexts they are in."""
     inside: Own = {}
     for span, node in zip(narrowed.spans, narrowed.inside.tolist(), strict=True):
-        rows, less, typical = own[span.leaf]
+        rows, less, share = own[span.leaf]
         code = codes[narrowed.forest.tree_of(node)][rows]
         here = (code >= span.first) & (code <= span.last)
-        inside[node] = Aside(rows[here], less[here], typical)
+        inside[node] = Aside(rows[here], less[here], share)
     return inside
 
 

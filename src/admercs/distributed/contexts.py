@@ -246,7 +246,7 @@ def own_in_a_row(parts: list[Own], placed: list[Placed]) -> Own:
         node: Aside(
             np.concatenate([own[node].rows + s for own, s in zip(parts, first, strict=False)]),
             np.concatenate([own[node].less for own in parts]),
-            parts[0][node].typical,
+            parts[0][node].share,
         )
         for node in parts[0]
     }

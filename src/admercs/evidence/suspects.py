@@ -33,9 +33,11 @@ FULL_GUILT = 4.0
 LEAST_COLUMNS = 3
 # What a column says about rows that were chosen by it counts only so much.
 OWN_WORD = 0.25
+# Others have to testify, and to break a relation takes two.
+LEAST_OTHERS = 2
 # A part of a leaf is a context if it holds so much of a smallest leaf, and at least this many rows.
-PART_OF_LEAF = 0.5
-LEAST_ROWS = 5
+PART_OF_LEAF = 0.75
+LEAST_ROWS = 8
 # Sums by code that are looked at together: 32 MB.
 MOST_SUMS = 1 << 22
 
@@ -45,14 +47,12 @@ class Aside(NamedTuple):
 
     rows: Ints
     less: Floats  # of the evidence of each
-    typical: float  # what is left of the evidence of a typical row
+    share: float  # of all columns' say that is left
 
     def left_of(self, evidence: Floats, yardstick: Yardstick) -> tuple[Floats, Yardstick]:
-        """Return the evidence that is left, and what it is to be measured by."""
-        return (
-            evidence[self.rows] - self.less,
-            yardstick._replace(typical=self.typical * yardstick.typical),
-        )
+        """Return the evidence that is left, and what it is to be measured by: as much less."""
+        typical, unit = self.share * yardstick.typical, self.share * yardstick.unit
+        return evidence[self.rows] - self.less, Yardstick(typical, unit)
 
 
 Own = dict[int, Aside]
@@ -213,13 +213,15 @@ def find_suspects(
             for part in _portions(some, MOST_SUMS // (2 * n_codes))
             for leaf, sums in zip(part, rows.by_code(part, yardstick), strict=True)
         )
-        return [span for span in found if span is not None and span.n_rows >= least]
+        return [span for span in found if span and least <= span.n_rows < span.counts.sum()]
 
-    # Nobody is guiltier for what is set aside, and to learn how much that is takes time.
-    possible = [span.leaf for span in search(possible)]
-    if possible:
-        rows.set_aside({leaf: asked_columns(forest, leaf) for leaf in possible})
-    return Suspects(whole, search(possible))
+    # To learn what is to be set aside takes time: only leaves are asked in which a part stands out with it.
+    asked = {span.leaf: asked_columns(forest, span.leaf) for span in search(possible)}
+    most = forest.n_trees - LEAST_OTHERS
+    asked = {leaf: columns for leaf, columns in asked.items() if len(columns) <= most}
+    if asked:
+        rows.set_aside(asked)
+    return Suspects(whole, search(list(asked)))
 
 
 def _portions(items: list[int], size: int) -> Iterator[list[int]]:
