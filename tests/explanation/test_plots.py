@@ -21,6 +21,7 @@ from admercs.explanation.plots import (
     plot_row,
     telling_attributes,
 )
+from tests.detector.test_narrow import HIDDEN, make_table
 
 
 @pytest.fixture(autouse=True)
@@ -152,3 +153,18 @@ def test_matplotlib_is_an_extra(model, table, monkeypatch) -> None:
     reason = model.explain(table.head(1))[0].reasons[0]
     with pytest.raises(ImportError, match=r"pip install admercs\[plot\]"):
         plot_reason(model.model_, reason)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_the_picture_says_whose_values_it_shows(kind: str) -> None:
+    table = make_table(kind)
+    model = ADMERCS().fit(table)
+    reasons = model.explain(table.iloc[HIDDEN[:1]], top=None)[0].reasons
+    reason = next(r for r in reasons if r.kind == "context")
+    shown = plot_reason(model.model_, reason)
+    labels = shown.get_legend_handles_labels()[1]
+    forest = model.model_.forest
+    n = forest.n[forest.scorer[reason.context]]
+    assert n > reason.n
+    assert f"rows it is judged among (n = {n:,})" in labels
+    assert not any("these rows" in label for label in labels)

@@ -249,7 +249,7 @@ def _draw_densities(
         drawn = np.concatenate((x, all_x))
         ax.plot(axis_values(column, all_x), all_heights, "--", color=_MIDDLE, lw=1.2,
                 label="whole table")  # fmt: skip
-    name = "whole table" if node == root else f"these rows (n = {reason.n:,})"
+    name = "whole table" if node == root else _group_name(voice, node, reason)
     ax.plot(axis_values(column, x), heights, color=_DARK, lw=1.8, label=name)
     regions = [] if reason.typical is None else voice.region(attribute, voice.slot(node))
     for k, (begin, end) in enumerate(regions):
@@ -267,6 +267,12 @@ def _draw_densities(
     ax.set_yticks([])
     ax.set_ylabel("relative density")
     label_axis(ax, column, "x")
+
+
+def _group_name(voice: Voice, node: int, reason: Reason) -> str:
+    """Name the rows of a node: those that a reason speaks of, or more (see ``Context.typical``)."""
+    n = int(voice.model.forest.n[node])
+    return f"these rows (n = {n:,})" if n == reason.n else f"rows it is judged among (n = {n:,})"
 
 
 def _in_sight(own: float, drawn: NDArray[np.float64]) -> tuple[float, str]:
@@ -326,7 +332,6 @@ def _draw_bars(
     reason: Reason,
     presence: bool,
 ) -> None:
-    likelihoods = voice.model.likelihoods
     node, root = nodes
     names, shares = _shares(voice, attribute, node, presence)
     overall = dict(zip(*_shares(voice, attribute, root, presence), strict=True))
@@ -345,7 +350,7 @@ def _draw_bars(
     else:
         whole = [overall.get(name, 0.0) for name in labels]
         ax.bar(place + 0.2, whole, 0.4, color="white", edgecolor=_MIDDLE, label="whole table")
-        name = f"these rows (n = {int(likelihoods.n[voice.slot(node)]):,})"
+        name = _group_name(voice, node, reason)
         bars = ax.bar(place - 0.2, here, 0.4, color=_MIDDLE, edgecolor=_DARK, label=name)
     at = labels.index(own)
     x = bars[at].get_x() + bars[at].get_width() / 2
