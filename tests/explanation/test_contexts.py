@@ -12,6 +12,7 @@ from admercs import ADMERCS
 from admercs.datasets import make_electric_vehicles
 from admercs.explanation import anomalous_contexts
 from admercs.explanation.contexts import SAME_ROWS
+from tests.detector.test_narrow import make_table
 from tests.explanation.truth import Table, check_text, check_typical
 
 
@@ -115,3 +116,12 @@ def test_a_relation_is_one_pattern_seen_from_two_sides() -> None:
         f"Pets with kind = cat (n = {n}) typically have sound = meow (100%). Also seen from kind."
     )
     assert texts[0] in (one, other)
+
+
+def test_what_a_context_says_of_itself_is_told_once_and_with_the_right_word() -> None:
+    model = ADMERCS().fit(make_table("categories"))
+    (context,) = anomalous_contexts(model.model_, noun="engines")
+    assert {other.target for other in context.also} == {"north"}
+    assert str(context) == (
+        "Engines with north = below and east = right (n = 40) are nearly all anomalous."
+    )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from admercs.detector.model import Model
 from admercs.explanation.plain import is_count
-from admercs.explanation.reasons import Context
+from admercs.explanation.reasons import Condition, Context
 from admercs.explanation.sentences import context_sentence, pattern_sentence, subject
 from admercs.explanation.values import join
 from admercs.explanation.voice import Voice
@@ -136,10 +136,7 @@ def _context(voice: Voice, leaf: int, also: tuple[Context, ...] = ()) -> Context
     scorer = voice.scorer(leaf)
     typical = voice.typical(attribute, scorer)
     if leaf in model.members:
-        text = context_sentence(who, voice.guilt(leaf))
-        targets = dict.fromkeys(other.target for other in also if other.target)
-        names = [name for name in targets if name != model.schema.used[attribute].name]
-        text += f" Nearly the same rows stand out for {join(names, 'and')}." if names else ""
+        text = context_sentence(who, voice.guilt(leaf)) + _echo(voice, attribute, conditions, also)
     else:
         scoring = subject(voice.noun, voice.conditions(scorer), int(model.forest.n[scorer]))
         text = pattern_sentence(scoring, typical)
@@ -154,3 +151,13 @@ def _context(voice: Voice, leaf: int, also: tuple[Context, ...] = ()) -> Context
         also=also,
         text=text,
     )
+
+
+def _echo(
+    voice: Voice, attribute: int, conditions: tuple[Condition, ...], also: tuple[Context, ...]
+) -> str:
+    """Say for which further attributes nearly the same rows stand out; those of the conditions are no news."""
+    told = {voice.model.schema.used[attribute].name, *(each.attribute for each in conditions)}
+    names = [name for name in dict.fromkeys(other.target for other in also) if name not in told]
+    same = f"Nearly the same {voice.noun.plural}"
+    return f" {same} stand out for {join(names, 'and')}." if names else ""

@@ -283,9 +283,10 @@ class Context:
     score : float
         λ: near 1 when nearly all of its rows are anomalous.
     members : tuple of int
-        Numbers of those training rows (at most a few thousand); empty for a normal context.
+        Numbers of those training rows (the first 1,000); empty for a normal context.
     typical : Typical
-        What is typical for the target among its rows.
+        What is typical for the target among the rows that judge it: those of the context, or those of the
+        whole leaf where the context is a part of it (for the paper those of the purest node on the path).
     also : tuple of Context
         Contexts found for other attributes that hold nearly the same rows.
     text : str
