@@ -13,7 +13,7 @@ from admercs.density.lookup import judge_column
 from admercs.detector.fit import final_evidence
 from admercs.detector.judge import judge_evidence
 from admercs.detector.model import Model
-from admercs.distributed.pieces import HalfRead, Placed
+from admercs.distributed.pieces import HalfRead, Placed, add_up
 from admercs.distributed.quantiles import Quantiles
 from admercs.distributed.run import Run
 from admercs.evidence.feedback import (
@@ -260,12 +260,6 @@ def state_of(step: tuple[State, Ints]) -> State:
 def sums_of(step: tuple[State, Ints]) -> Ints:
     """Return what a step changes in the sums."""
     return step[1]
-
-
-def add_up(sums: list[Ints]) -> Ints:
-    """Add up the sums of several partitions."""
-    total: Ints = np.sum(sums, axis=0)
-    return total
 
 
 def next_evidence(

@@ -208,3 +208,9 @@ def count_all_codes(pieces: list[Piece], n_codes: NDArray[np.int32]) -> list[NDA
 def add_lists(pieces: list[list[NDArray[np.int64]]]) -> list[NDArray[np.int64]]:
     """Add up lists of arrays, place by place."""
     return [np.sum(arrays, axis=0) for arrays in zip(*pieces, strict=True)]
+
+
+def add_up(sums: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Add up the sums of several partitions."""
+    total: NDArray[np.int64] = np.sum(sums, axis=0)
+    return total

@@ -17,7 +17,7 @@ from admercs.detector.suspects import (
     own_evidence,
     own_inside,
 )
-from admercs.distributed.pieces import HalfRead, Piece, Placed
+from admercs.distributed.pieces import HalfRead, Piece, Placed, add_up
 from admercs.distributed.quantiles import Quantiles
 from admercs.distributed.run import Run
 from admercs.evidence.suspects import Floats, Ints, Own, Yardstick, add_guilt, find_suspects
@@ -144,12 +144,6 @@ def find_suspects_on_cluster(
 def nothing() -> Own:
     """Return that nothing is set aside."""
     return {}
-
-
-def add_up(sums: list[Ints]) -> Ints:
-    """Add up the sums of several partitions."""
-    total: Ints = np.sum(sums, axis=0)
-    return total
 
 
 def sum_guilt(placed: list[Placed], base: list[Floats], n_nodes: int, yardstick: Yardstick) -> Ints:
