@@ -125,3 +125,15 @@ def test_what_a_context_says_of_itself_is_told_once_and_with_the_right_word() ->
     assert str(context) == (
         "Engines with north = below and east = right (n = 40) are nearly all anomalous."
     )
+
+
+@pytest.mark.parametrize("seed", [0, 2])  # of two equal contexts the first and the second speaks
+def test_a_row_is_told_of_its_context_in_the_words_of_the_list(seed: int) -> None:
+    table = make_table("numbers", seed)
+    model = ADMERCS().fit(table)
+    (context,) = model.contexts_
+    told = [
+        {reason.text for reason in row.reasons if reason.kind == "context"}
+        for row in model.explain(table.iloc[list(context.members)], top=None)
+    ]
+    assert all(texts == {context.text} for texts in told)

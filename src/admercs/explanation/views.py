@@ -121,9 +121,12 @@ def _joined(group: list[View], views: list[View]) -> View:
 
 
 def _merge_contexts(views: list[View], groups: Mapping[int, int]) -> list[View]:
-    """Join contexts that hold nearly the same rows."""
+    """Join contexts that hold nearly the same rows; among equals the one that speaks for them elsewhere."""
     kept: dict[int, View] = {}
-    for view in sorted(views, key=lambda view: (-view.total, view.attribute)):
+    order = sorted(
+        views, key=lambda view: (-view.total, groups.get(view.leaf) != view.leaf, view.attribute)
+    )
+    for view in order:
         group = groups.get(view.leaf, -1 - view.leaf)
         if group in kept:
             kept[group].also.append(view)
