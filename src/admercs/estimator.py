@@ -52,10 +52,11 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
         "variance": variance for numbers, Gini for nominal values. "paper": the same, with
         `min_impurity_decrease` in the meaning of the paper's experiments.
     max_depth : int, default=10
-        The most conditions a context can have. The paper's value; few paths get that long.
+        The most tests on the path to a leaf. The paper's value; few paths get that long. A part of a leaf that
+        is a context of its own takes one or two more.
     min_samples_leaf : float or int, default=0.02
-        The least rows of a context, as a fraction of the table (float; never fewer than 5) or as
-        a number (int). Half of it finds hardly more and takes longer.
+        The least rows of a leaf, as a fraction of the table (float; never fewer than 5) or as a number
+        (int); three quarters of it for a part of a leaf. Half of it finds hardly more and takes longer.
     min_impurity_decrease : float or "auto", default="auto"
         What a split must at least remove, as a fraction of the root's impurity. "auto": the gain in
         nats must pay for the split's parameters and for having chosen it among many, so that noise columns

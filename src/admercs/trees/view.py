@@ -11,6 +11,8 @@ from admercs.trees.forest import Forest
 class Tree:
     """The tree that predicts one column from the others.
 
+    Where a narrow context has been found, a leaf is split once more, by the column itself.
+
     Attributes
     ----------
     target : str
