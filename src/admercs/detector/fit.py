@@ -31,7 +31,7 @@ QUANTILE_LEVELS = np.unique(
     np.concatenate([np.linspace(0, 0.99, 100), 1 - np.geomspace(0.01, 1e-6, 200), [1.0]])
 )
 # Members are remembered for contexts with at least this score, and no more than so many of each.
-MEMBER_SCORE = 0.01
+MEMBER_SCORE = 0.1
 MAX_MEMBERS = 1000
 # The largest array whose memory glibc keeps for the next one, less what it needs itself.
 KEPT_BYTES = (1 << 25) - (1 << 16)

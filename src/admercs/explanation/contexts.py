@@ -99,7 +99,7 @@ def similar_contexts(model: Model) -> dict[int, int]:
     leaves = sorted(
         model.members,
         key=lambda leaf: (
-            -round(float(model.log_lambda[leaf]), 6),
+            -round(float(model.log_lambda[leaf]), 2),
             len(voice.paths.ranges(leaf)),
             -int(model.forest.n[leaf]),
             leaf,
