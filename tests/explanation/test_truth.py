@@ -13,7 +13,8 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.datasets import load_hics, make_electric_vehicles
-from tests.explanation.truth import check_all, check_told_once, each
+from tests.detector.test_narrow import make_table
+from tests.explanation.truth import Table, check_all, check_told_once, each
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +160,27 @@ def test_cars_are_explained_by_what_was_planted() -> None:
 def test_what_is_odd_about_a_car_is_told_once() -> None:
     cars = make_electric_vehicles(as_frame="pandas").table
     check_told_once(ADMERCS().fit(cars).explain(cars, top=None))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "missing", "categories"])
+def test_reasons_about_narrow_contexts_are_true(kind: str) -> None:
+    table = make_table(kind)
+    model = ADMERCS().fit(table)
+    check_all(model.explain(table, top=None), table, table)
+    told = Table(table)
+    forest = model.model_.forest
+    for leaf in np.flatnonzero(forest.feature < 0):
+        context = model.describe_context(leaf)
+        inside = told.members(context.conditions)
+        assert len(inside) == context.n
+        assert not context.members or list(context.members) == inside
+
+
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_reasons_of_new_rows_beside_narrow_contexts_are_true(kind: str) -> None:
+    table = make_table(kind)
+    values = ["right", "unseen", None] if kind == "categories" else [10.0, 4.0, 999.0, np.nan]
+    others = ["below", "unseen", None] if kind == "categories" else [0.0, 5.0, -999.0, np.nan]
+    pairs = [(5.0, 15.0, east, north) for east in values for north in others]
+    new = pd.DataFrame(pairs, columns=table.columns)
+    check_all(ADMERCS().fit(table).explain(new, top=None), new, table)
