@@ -18,7 +18,7 @@ from admercs.evidence.noisy_or import (
     weigh_cells,
 )
 from admercs.evidence.rising import RisingQuantiles
-from admercs.evidence.suspects import Yardstick, add_guilt, find_suspects
+from admercs.evidence.suspects import UNIT, Yardstick, add_guilt, best_span, find_suspects
 from admercs.evidence.threshold import automatic_threshold
 
 
@@ -177,6 +177,22 @@ def test_ten_times_the_rows_do_not_acquit_a_context() -> None:
     assert relative_feedback(base, inside).min() > 0.5
     with patch("admercs.evidence.feedback.JURY_ROWS", 1 << 60):
         assert relative_feedback(base, inside).max() < 0.1
+
+
+def test_a_span_begins_and_ends_with_values_that_rows_have() -> None:
+    counts = np.array([3, 5, 0, 0, 4, 0, 4, 0, 9])
+    guilt = np.array([0, 0, 0, 0, 16, 0, 12, 0, 0]) * int(UNIT)
+    span = best_span(7, np.array([counts, guilt]), n_categories=0)
+    assert span is not None
+    assert (span.leaf, span.first, span.last, span.n_rows) == (7, 4, 6, 8)
+
+
+def test_a_span_of_categories_is_the_guiltiest_one_and_never_the_rest() -> None:
+    sums = np.array([[0, 5, 5, 50], np.array([0, 11, 15, 200]) * int(UNIT)])
+    span = best_span(0, sums, n_categories=2)
+    assert span is not None
+    assert (span.first, span.last) == (2, 2)
+    assert best_span(0, sums * [[1], [0]], n_categories=2) is None
 
 
 @given(

@@ -259,6 +259,6 @@ def best_span(leaf: int, sums: Ints, n_categories: int) -> Span | None:
         before = np.append(0, total[:-1])
         gain = total - np.minimum.accumulate(before)
         last = int(gain.argmax())
-        first = int(before[: last + 1].argmin())
+        first = last - int(before[last::-1].argmin())  # no code in front that nobody has
         best = int(gain[last])
     return Span(leaf, first + 1, last + 1, counts) if best > 0 else None
