@@ -103,7 +103,7 @@ VARIANTS: dict[str, Scores] = {
     "any context may be suspected": patched("admercs.evidence.suspects.LEAST_GUILT", 0.0),
     "no narrow contexts": patched("admercs.evidence.suspects.LEAST_ROWS", 1 << 60),
     "what columns say of rows chosen by them counts in full": patched(
-        "admercs.evidence.suspects.OWN_WORD", 1.0
+        "admercs.detector.suspects.OWN_WORD", 1.0
     ),
     "feedback with two columns too": patched("admercs.evidence.suspects.LEAST_COLUMNS", 0),
     "all rows of a context judge it": patched("admercs.evidence.feedback.JURY_ROWS", 1 << 60),
