@@ -189,38 +189,19 @@ def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
 
 def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
+    found = np.flatnonzero(dense)
+    ptr = np.searchsorted(found, grids.ptr)  # where each slot's cells begin
+    cell, weight = found - grids.ptr[owners(ptr)], dense[found].astype(np.int64)
     slot, far, its_weight = outside[:, np.lexsort((outside[1], outside[0]))]
     first = np.ones(len(slot), dtype=np.bool_)
     first[1:] = (slot[1:] != slot[:-1]) | (far[1:] != far[:-1])
     its_weight = np.add.reduceat(its_weight, np.flatnonzero(first)) if len(slot) else its_weight
     slot, far = slot[first], far[first]
-    n_cells = int(np.count_nonzero(dense)) + len(slot)
-    # Room for one more: an empty cell is written, too, before the next one takes its place.
-    ptr, (cell, weight) = np.zeros_like(grids.ptr), np.empty((2, n_cells + 1), dtype=np.int64)
-    _list_cells(dense, grids.ptr, slot, far, its_weight, ptr, cell, weight)
-    return ValueCounts(ptr, cell[:n_cells], weight[:n_cells])
-
-
-@kernel
-def _list_cells(
-    dense: NDArray[np.int32], core_ptr: Ints, slot: Ints, far: Ints, far_weight: Ints,
-    ptr: Ints, cell: Ints, weight: Ints,
-) -> None:  # fmt: skip
-    """Write the cells with rows of each slot: those below its core, in it and above it."""
-    used, one, k = np.uint64(0), np.uint64(1), 0
-    for s in range(len(ptr) - 1):
-        while k < len(slot) and slot[k] == s and far[k] < 0:
-            cell[used], weight[used] = far[k], far_weight[k]
-            used += one
-            k += 1
-        for p in range(core_ptr[s], core_ptr[s + 1]):
-            cell[used], weight[used] = p - core_ptr[s], dense[np.uint64(p)]
-            used += np.uint64(dense[np.uint64(p)] != 0)
-        while k < len(slot) and slot[k] == s:
-            cell[used], weight[used] = far[k], far_weight[k]
-            used += one
-            k += 1
-        ptr[s + 1] = used
+    where = np.where(far < 0, ptr[slot], ptr[slot + 1])
+    n_outside = np.bincount(slot, minlength=len(ptr) - 1)
+    return ValueCounts(
+        ptr + pointers(n_outside), np.insert(cell, where, far), np.insert(weight, where, its_weight)
+    )
 
 
 @kernel
