@@ -21,7 +21,7 @@ from admercs.evidence.feedback import iterate
 from admercs.table.bins import bin_table
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
-from admercs.trees.forest import Forest, Leaves
+from admercs.trees.forest import Forest, Leaves, rows_within
 from admercs.trees.grow import layout_of
 from admercs.trees.growth import TreeSettings, grow_forest, leaf_size
 from admercs.trees.idle import with_idle_tests
@@ -176,12 +176,8 @@ def final_evidence(
     may differ, and scoring the training table must give the training scores.
     """
     suspicious = model.log_lambda > -np.inf
-    touched = np.zeros(table.n_rows, np.bool_)
-    for tree in range(model.forest.n_trees):
-        start, stop = model.forest.root[tree], model.forest.root[tree + 1]
-        if suspicious[start:stop].any():
-            touched |= suspicious[leaves[tree]]
-    evidence, again = base.copy(), np.flatnonzero(touched)
+    again, _ = rows_within(leaves, table.n_rows, model.forest.root, suspicious)
+    evidence = base.copy()
     judge = Judge(model)
 
     def work(start: int, stop: int) -> None:
@@ -195,8 +191,7 @@ def final_evidence(
 def _members(model: Model, leaves: Leaves) -> dict[int, NDArray[np.int64]]:
     """Return the training rows of the anomalous contexts."""
     return {
-        int(node): np.flatnonzero(leaves[model.forest.tree_of(node)] == node)[:MAX_MEMBERS]
-        for node in remembered_contexts(model)
+        int(node): leaves.rows_in(int(node))[:MAX_MEMBERS] for node in remembered_contexts(model)
     }
 
 

@@ -146,26 +146,25 @@ def own_evidence(
     """Return the rows of some leaves, and what they do not testify with of their evidence in some columns."""
     forest = model.forest
     position = np.array([column.position for column in model.schema.used])
-    rows = {leaf: np.flatnonzero(leaves[forest.tree_of(leaf)] == leaf) for leaf in columns}
-    own = {leaf: np.empty(len(some)) for leaf, some in rows.items()}
+    rows = {leaf: leaves.rows_in(leaf) for leaf in columns}
+    some = np.unique(np.concatenate(list(rows.values())))
+    place = {leaf: np.searchsorted(some, mine) for leaf, mine in rows.items()}
+    own = {leaf: np.empty(len(mine)) for leaf, mine in rows.items()}
     judge = Judge(model)
 
     def work(start: int, stop: int) -> None:
-        found = {leaf: np.searchsorted(some, [start, stop]) for leaf, some in rows.items()}
-        some = np.unique(np.concatenate([rows[leaf][a:b] for leaf, (a, b) in found.items()]))
-        if not len(some):
-            return
-        block = np.ascontiguousarray(table.block(start, stop)[:, some - start])
-        cells = judge.cells(block, leaves.of(some))
-        for leaf, (a, b) in found.items():
-            mine = cells[np.searchsorted(some, rows[leaf][a:b])]
-            own[leaf][a:b] = (1 - OWN_WORD) * mine[:, position[columns[leaf]]].sum(axis=1)
+        here = some[start:stop]
+        cells = judge.cells(table.some(here), leaves.of(here))
+        for leaf, mine in place.items():
+            a, b = np.searchsorted(mine, [start, stop])
+            its_cells = cells[mine[a:b] - start][:, position[columns[leaf]]]
+            own[leaf][a:b] = (1 - OWN_WORD) * its_cells.sum(axis=1)
 
-    run_blocks(work, table.n_rows, n_jobs)
+    run_blocks(work, len(some), n_jobs)
     share = {
-        leaf: 1 - (1 - OWN_WORD) * len(some) / forest.n_trees for leaf, some in columns.items()
+        leaf: 1 - (1 - OWN_WORD) * len(asked) / forest.n_trees for leaf, asked in columns.items()
     }
-    return {leaf: Aside(some, own[leaf], share[leaf]) for leaf, some in rows.items()}
+    return {leaf: Aside(mine, own[leaf], share[leaf]) for leaf, mine in rows.items()}
 
 
 def own_inside(own: Own, narrowed: Narrowed, codes: Codes) -> Own:

@@ -28,7 +28,7 @@ from admercs.evidence.feedback import (
 )
 from admercs.evidence.noisy_or import Weighing
 from admercs.evidence.suspects import UNIT, Aside, Own, Yardstick, add_terms
-from admercs.trees.forest import Forest, Leaves
+from admercs.trees.forest import Forest, Leaves, rows_within
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -277,10 +277,9 @@ def acquitted_sums(
     chosen[some] = True
     sums = np.zeros(n_nodes, np.int64)
     for part, watching, terms in zip(placed, watched, state.terms, strict=True):
-        touched = np.zeros(part.n_rows, np.bool_)
-        for tree in part.leaves:
-            touched |= chosen[tree]
-        free = np.flatnonzero(~touched[watching.rows])
+        untouched = np.ones(part.n_rows, np.bool_)
+        untouched[rows_within(part.leaves, part.n_rows, part.leaves.root, chosen)[0]] = False
+        free = np.flatnonzero(untouched[watching.rows])
         for tree in watching.leaves:
             add_terms(tree, free, terms[free], sums)
     return sums
@@ -300,7 +299,7 @@ def members_of(part: Any, placed: Placed, model: Model, nodes: list[int]) -> Par
     found: Members = {}
     for node in nodes:
         tree = forest.tree_of(node)
-        rows = rows_in(placed.leaves, node)
+        rows = placed.leaves.rows_in(node)
         scorer = np.full(len(rows), forest.scorer[node], np.int32)
         found[node] = rows, judge_column(model.likelihoods, tree, scorer, table.column(tree)[rows])
     return PartMembers(found, placed.n_rows)
@@ -310,16 +309,10 @@ def members_by_leaves(placed: list[Placed], nodes: list[int]) -> Members:
     """Return the rows of partitions in some contexts; nobody asks how likely their values are."""
     parts = []
     for part in placed:
-        rows = {node: rows_in(part.leaves, node) for node in nodes}
+        rows = {node: part.leaves.rows_in(node) for node in nodes}
         found = {node: (some, np.full(len(some), np.nan)) for node, some in rows.items()}
         parts.append(PartMembers(found, part.n_rows))
     return members_in_a_row(parts)
-
-
-def rows_in(leaves: Leaves, node: int) -> Ints:
-    """Return the rows of a leaf, given by its node number in the forest."""
-    tree = int(np.searchsorted(leaves.root, node, side="right")) - 1
-    return np.flatnonzero(leaves.number[tree] == node - leaves.root[tree])
 
 
 def members_in_a_row(parts: list[PartMembers]) -> Members:

@@ -30,7 +30,7 @@ from admercs.detector.fit import (
 )
 from admercs.detector.model import Model
 from admercs.distributed import quantiles
-from admercs.distributed.contexts import RowsOnCluster, judge_again, judge_part, rows_in
+from admercs.distributed.contexts import RowsOnCluster, judge_again, judge_part
 from admercs.distributed.densities import (
     column_limits,
     fit_likelihoods_on_cluster,
@@ -222,7 +222,7 @@ def _members(
 
 def first_members(placed: Placed, nodes: list[int], start: int) -> dict[int, NDArray[np.int64]]:
     """Return the first rows of a partition in some contexts."""
-    return {node: start + rows_in(placed.leaves, node)[:MAX_MEMBERS] for node in nodes}
+    return {node: start + placed.leaves.rows_in(node)[:MAX_MEMBERS] for node in nodes}
 
 
 def merge_members(parts: list[dict[int, NDArray[np.int64]]]) -> dict[int, NDArray[np.int64]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from admercs.evidence.noisy_or import Weighing, add_blame, log_complement
 from admercs.evidence.rising import RisingQuantiles
 from admercs.evidence.suspects import UNIT, Own, Yardstick, add_terms, find_guilt, find_yardstick
-from admercs.trees.forest import Forest, Leaves
+from admercs.trees.forest import Forest, Leaves, rows_within
 
 # Below this log λ the factor 1 − λ is 1 in double precision: the context changes no score.
 NEGLIGIBLE = -37.0
@@ -102,11 +102,7 @@ def watch(
     """Find the rows of a piece that are in contexts that are tried."""
     if np.array_equal(tried, forest.feature < 0):
         return Watched(slice(None), leaves)
-    trees = [m for m, root in enumerate(forest.root[:-1]) if tried[root : forest.root[m + 1]].any()]
-    inside = np.zeros(n_rows, np.bool_)
-    for tree in trees:
-        inside |= tried[leaves[tree]]
-    rows = np.flatnonzero(inside)
+    rows, trees = rows_within(leaves, n_rows, forest.root, tried)
     return Watched(rows, [leaves[tree][rows] for tree in trees])
 
 

@@ -83,6 +83,11 @@ class Leaves:
         """Go from tree to tree."""
         return (self[tree] for tree in range(len(self.number)))
 
+    def rows_in(self, node: int) -> NDArray[np.int64]:
+        """Return the rows of a leaf, given by its node number of the forest."""
+        tree = int(np.searchsorted(self.root, node, side="right")) - 1
+        return np.flatnonzero(self.number[tree] == node - self.root[tree])
+
     def of(self, rows: slice | NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaves of some rows: trees x rows."""
         roots = self.root[:-1, None]
@@ -92,3 +97,17 @@ class Leaves:
 def leaf_type(n_nodes: int) -> type[np.unsignedinteger]:
     """Return the smallest type for the numbers of a tree's nodes."""
     return np.uint8 if n_nodes <= 1 << 8 else np.uint16 if n_nodes <= 1 << 16 else np.uint32
+
+
+def rows_within(
+    leaves: Leaves | NDArray[np.int32],
+    n_rows: int,
+    root: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], list[int]]:
+    """Return the rows that are in some of the chosen leaves, and the trees that have chosen leaves."""
+    trees = [m for m, start in enumerate(root[:-1]) if chosen[start : root[m + 1]].any()]
+    inside = np.zeros(n_rows, np.bool_)
+    for tree in trees:
+        inside |= chosen[leaves[tree]]
+    return np.flatnonzero(inside), trees

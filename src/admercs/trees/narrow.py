@@ -53,7 +53,7 @@ class Narrowed(NamedTuple):
             moved[tree] = (self.number[leaves.root[tree] : stop] - root[tree])[old[tree]]
         for span, home in zip(self.spans, self.home, strict=True):
             tree = self.forest.tree_of(home[0])
-            rows = np.flatnonzero(old[tree] == span.leaf - leaves.root[tree])
+            rows = leaves.rows_in(span.leaf)
             moved[tree, rows] = home[codes[tree][rows]] - root[tree]
         return Leaves(moved, root)
 
