@@ -78,8 +78,8 @@ def views(join: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Scores:
         with patch("admercs.trees.judges.SMALL_SHARE", 0.0):
             model = ADMERCS(n_iter=1).fit(X).model_
         table = prepare(read_frame(X), model.schema)
-        _, leaf, root, _ = Judge(model).look(table.block(0, table.n_rows))
-        odds = model.settings.weighing.odds
+        _, leaf, root, _, _ = Judge(model).look(table.block(0, table.n_rows))
+        odds = model.weighing.odds
         return join(np.log1p(odds * np.expm1(-leaf)), np.log1p(odds * np.expm1(-root))).sum(axis=0)
 
     return scores

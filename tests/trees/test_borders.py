@@ -110,7 +110,7 @@ def test_doubt_only_ever_helps_and_never_beyond_one_half() -> None:
     block = np.ascontiguousarray(X.T)
     leaf = np.empty(block.shape, np.int32)
     find_leaves(model.forest, block, leaf)
-    _, judged, root, _ = Judge(model).look(block)
+    _, judged, root, _, _ = Judge(model).look(block)
     changed = 0
     for m in range(2):
         strict = judge_column(model.likelihoods, m, leaf[m], block[m])

@@ -150,7 +150,7 @@ def _let_contexts_speak(
 
     feedback = iterate(
         base, leaves, model.forest, leaf_likelihood,
-        weighing=settings.judging.weighing, gamma_lambda=settings.judging.gamma_lambda,
+        weighing=model.weighing, gamma_lambda=settings.judging.gamma_lambda,
         feedback=settings.judging.feedback, n_iter=settings.n_iter, tol=settings.tol,
         tried=tried, own=own, progress=tell("iterating"),
     )  # fmt: skip

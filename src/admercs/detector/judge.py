@@ -20,6 +20,7 @@ from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
 from admercs.density.tails import N_PARTS, fall_far
 from admercs.detector.model import Judgement, Model
+from admercs.evidence.excuses import find_excuses, heard
 from admercs.evidence.noisy_or import (
     discount,
     log_complement,
@@ -45,6 +46,7 @@ class Views(NamedTuple):
     leaf: NDArray[np.int32]  # the leaf each row falls into
     log_omega: NDArray[np.float64]  # by the leaf's scorer or by a wider context
     log_omega_root: NDArray[np.float64]  # in the whole table
+    heard_root: NDArray[np.float64]  # what is heard of that: a context may explain a value
     by_wider: NDArray[np.bool_]  # where a wider context speaks
 
 
@@ -69,19 +71,21 @@ class Judge:
     def __init__(self, model: Model) -> None:
         self.model = model
         forest = model.forest
-        self._weighing = model.settings.weighing
+        self._weighing = model.weighing
         self._log_not_lambda = log_complement(model.log_lambda)
         roots = np.repeat(forest.root[:-1], np.diff(forest.root))
         # A leaf scored by its root sees the whole table already. The paper has no further view.
         self._look_at_root = model.settings.likelihood == "area"
         self._is_marginal = (forest.scorer == roots) | (not self._look_at_root)
         self._is_split = np.diff(forest.root) > 1
-        self._has_wider = np.maximum.reduceat(forest.wider, forest.root[:-1]) >= 0
+        self._answers = forest.wider >= 0  # to a wider context
+        self._has_wider = np.logical_or.reduceat(self._answers, forest.root[:-1])
+        self._excuses = find_excuses(forest)
         # Three judges of a row, to each of whom its leaf is presented.
         self._scorer = _presented(model.likelihoods, forest.scorer)
         self._whole_table = _presented(model.likelihoods, roots)
-        # Where there is no wider context the whole table answers again, which changes nothing.
-        wider = np.where(forest.wider < 0, roots, forest.wider)
+        # Where there is no wider context somebody else is asked, whose answer is not heard.
+        wider = np.where(self._answers, forest.wider, roots)
         self._wider = _presented(model.likelihoods, wider)
 
     @cached_property
@@ -94,22 +98,32 @@ class Judge:
             leaf = np.empty(block.shape, np.int32)
             find_leaves(self.model.forest, block, leaf)
         log_omega = np.empty(block.shape)
-        log_omega_root = (np.empty if self._look_at_root else np.zeros)(block.shape)
         by_wider = np.zeros(block.shape, np.bool_)
+        if not self._look_at_root:
+            for m in range(len(block)):
+                judge_column(self._scorer, m, leaf[m], block[m], log_omega[m])
+            nothing = np.zeros(block.shape)
+            return Views(leaf, log_omega, nothing, nothing, by_wider)
+        log_omega_root = np.empty(block.shape)
         for m in range(len(block)):
-            judge_column(self._scorer, m, leaf[m], block[m], log_omega[m])
-            if not self._look_at_root:
-                continue
-            sight = _Sight(m, leaf[m], block[m], log_omega[m], log_omega_root[m])
-            if self._is_split[m]:
-                judge_column(self._whole_table, m, leaf[m], block[m], sight.root)
-                self._fall_far(sight)
-                self._give_benefit(sight, block)
-                by_wider[m, self._ask_wider(sight)] = True
-            else:  # the only leaf is the whole table
-                sight.root[:] = sight.log_omega
-                self._fall_far(sight)
-        return Views(leaf, log_omega, log_omega_root, by_wider)
+            self._judge_twice(_Sight(m, leaf[m], block[m], log_omega[m], log_omega_root[m]), block)
+        heard_root = heard(leaf, log_omega, log_omega_root, self._excuses)
+        for m in np.flatnonzero(self._has_wider).tolist():
+            sight = _Sight(m, leaf[m], block[m], log_omega[m], heard_root[m])
+            by_wider[m, self._ask_wider(sight)] = True
+        return Views(leaf, log_omega, log_omega_root, heard_root, by_wider)
+
+    def _judge_twice(self, sight: _Sight, block: NDArray[np.float64]) -> None:
+        """Let leaf and whole table judge one column of a block."""
+        m, leaf, x, log_omega, root = sight
+        judge_column(self._scorer, m, leaf, x, log_omega)
+        if self._is_split[m]:
+            judge_column(self._whole_table, m, leaf, x, root)
+            self._fall_far(sight)
+            self._give_benefit(sight, block)
+        else:  # the only leaf is the whole table
+            root[:] = log_omega
+            self._fall_far(sight)
 
     def _fall_far(self, sight: _Sight) -> None:
         """Lower log ω, in the whole table, of values that lie far outside of all others."""
@@ -141,11 +155,9 @@ class Judge:
     def _ask_wider(self, sight: _Sight) -> NDArray[np.int64]:
         """Lower log ω of values that a wider context finds odder than leaf and table do; say of which rows."""
         m, leaf, x, log_omega, root = sight
-        if not self._has_wider[m]:
-            return np.empty(0, np.int64)
         there = judge_column(self._wider, m, leaf, x)
         so_far = np.minimum(log_omega, root)
-        odder = np.flatnonzero(there < so_far)
+        odder = np.flatnonzero((there < so_far) & self._answers[leaf])
         there = discount(there[odder])
         still = there < so_far[odder]
         odder = odder[still]
@@ -154,14 +166,14 @@ class Judge:
 
     def judge(self, block: NDArray[np.float64]) -> Judgement:
         """Return all there is to say about the rows of a block (attributes x rows)."""
-        leaf, log_omega, log_omega_root, by_wider = self.look(block)
+        leaf, log_omega, log_omega_root, heard_root, by_wider = self.look(block)
         parts = weigh_views(
-            leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal, self._weighing
+            leaf, log_omega, heard_root, self._log_not_lambda, self._is_marginal, self._weighing
         )
         forest = self.model.forest
         node = np.where(by_wider, forest.wider[leaf], forest.scorer[leaf])
         log_omega[by_wider] = undiscount(log_omega[by_wider])
-        by_root = ~by_wider & ~self._is_marginal[leaf] & (log_omega_root < log_omega)
+        by_root = ~by_wider & ~self._is_marginal[leaf] & (heard_root < log_omega)
         node = np.where(by_root, forest.root[:-1, None], node).astype(np.int32)
         return Judgement(leaf, node, np.where(by_root, log_omega_root, log_omega), *parts)
 
@@ -172,11 +184,11 @@ class Judge:
 
         `leaf` is each row's leaf in each tree, where that is known already.
         """
-        leaf, log_omega, log_omega_root, _ = self.look(block, leaf)
+        leaf, log_omega, _, heard_root, _ = self.look(block, leaf)
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(
-            leaf, log_omega, log_omega_root, self._log_not_lambda, self._is_marginal,
-            self._weighing, self._position, cells,
+            leaf, log_omega, heard_root, self._log_not_lambda, self._is_marginal, self._weighing,
+            self._position, cells,
         )  # fmt: skip
         return cells
 

@@ -17,6 +17,9 @@ from admercs.trees.forest import Forest
 # The odds a : 1 of our form of evidence (see `evidence.noisy_or`). One tenth lets the noise of many ordinary
 # views pass and keeps single strong ones; docs/defaults.md shows how little it matters.
 PRIOR_ODDS = 0.1
+# In N rows nothing is less likely than about 1 in N. So that what is alone there is still heard in a small table,
+# the odds against it are at least these to one.
+LEAST_ODDS_OF_ONE = 30.0
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,21 @@ class Settings:
         """What densities are made of: heavy tails make far odder than near; the paper has Gaussians."""
         return "heavy" if self.likelihood == "area" else "gaussian"
 
-    @property
-    def weighing(self) -> Weighing:
-        """How likelihoods become evidence."""
-        return Weighing(self.gamma_delta, PRIOR_ODDS if self.likelihood == "area" else 0.0)
+    def weighing(self, n_rows: int) -> Weighing:
+        """Return how likelihoods become evidence in a table of so many rows."""
+        odds = prior_odds(n_rows) if self.likelihood == "area" else 0.0
+        return Weighing(self.gamma_delta, odds)
+
+
+def prior_odds(n_rows: int) -> float:
+    """Return the odds a, to one, that a value is wrong, before looking at it.
+
+    Examples
+    --------
+    >>> prior_odds(10), prior_odds(100), prior_odds(1000)
+    (1.0, 0.3, 0.1)
+    """
+    return min(1.0, max(PRIOR_ODDS, LEAST_ODDS_OF_ONE / n_rows))
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,11 @@ class Model:
     n_rows: int
     evidence_quantiles: NDArray[np.float64]
     members: dict[int, NDArray[np.int64]]
+
+    @property
+    def weighing(self) -> Weighing:
+        """How likelihoods become evidence."""
+        return self.settings.weighing(self.n_rows)
 
 
 class Judgement(NamedTuple):

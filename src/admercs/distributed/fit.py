@@ -189,7 +189,7 @@ def _let_contexts_speak(
     model, placed, tried, narrow, own = trial
     rows = RowsOnCluster(
         run, run.share(model), model.forest, placed, base, columns,
-        settings.judging.weighing, settings.judging.feedback, tried, narrow, own,
+        model.weighing, settings.judging.feedback, tried, narrow, own,
     )  # fmt: skip
     log_lambda, n_iter = converge(
         rows, model.forest, tried, settings.judging.gamma_lambda,

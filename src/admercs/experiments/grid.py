@@ -170,7 +170,7 @@ class _Forest:
             self.leaves,
             self.forest,
             likelihood,
-            weighing=settings.judging.weighing,
+            weighing=settings.judging.weighing(self.table.n_rows),
             gamma_lambda=settings.judging.gamma_lambda,
             feedback=settings.judging.feedback,
             n_iter=settings.n_iter,
