@@ -93,6 +93,7 @@ VARIANTS: dict[str, Scores] = {
     "the paper's likelihood (ρ = 0.9, γ_δ = 0.9)": detector(likelihood="paper"),
     "odds a = 1 instead of 0.1": patched("admercs.detector.model.PRIOR_ODDS", 1.0),
     "odds a = 0.05": patched("admercs.detector.model.PRIOR_ODDS", 0.05),
+    "odds a = 0.1 in small tables too": patched("admercs.detector.model.LEAST_ODDS_OF_ONE", 0.0),
     "Gaussian kernel": patched("admercs.detector.model.Settings.kernel", "gaussian"),
     "a lone value is never less likely than seen once": patched(
         "admercs.density.tails._ENOUGH", np.inf
@@ -100,6 +101,9 @@ VARIANTS: dict[str, Scores] = {
     "no benefit of the doubt at borders": patched("admercs.trees.growth.ZONE_LEAVES", 0),
     "no wider contexts": patched("admercs.trees.judges.SMALL_SHARE", 0.0),
     "wider contexts with all the odds": patched("admercs.evidence.noisy_or.WIDER_ODDS", 1.0),
+    "no context explains what the table finds odd": patched(
+        "admercs.evidence.excuses.EXPLAINED_ODDS", 1.0
+    ),
     "any context may be suspected": patched("admercs.evidence.suspects.LEAST_GUILT", 0.0),
     "no narrow contexts": patched("admercs.evidence.suspects.LEAST_ROWS", 1 << 60),
     "what columns say of rows chosen by them counts in full": patched(

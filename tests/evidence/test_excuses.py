@@ -66,7 +66,8 @@ def test_less_is_heard_of_the_table_where_a_context_explains_a_value(
         columns = forest.feature[forest.path(context)[:-1]]
         assert m not in columns
         if len(columns) and forest.n[context] >= LEAST_ROWS and table[m, i] < views.log_omega[m, i]:
-            odds = 1 - (1 - EXPLAINED_ODDS) * np.exp(table[columns, i].min())
+            ordinary = min(1.0, 2 * np.exp(views.log_omega[m, i])) * np.exp(table[columns, i].min())
+            odds = 1 - (1 - EXPLAINED_ODDS) * ordinary
             expected[m, i] = -np.log1p(odds * np.expm1(-table[m, i]))
     alone = ~views.by_wider  # elsewhere the leaf's own word is not kept
     np.testing.assert_allclose(views.heard_root[alone], expected[alone], rtol=1e-12, atol=1e-15)

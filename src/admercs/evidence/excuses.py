@@ -1,9 +1,9 @@
 """What the whole table finds odd, a context may explain.
 
 A value in the thin end of its column is odd in the whole table, and may be just what is to be expected of such a
-row. Its context says so if it has seen enough rows, if it finds the value more ordinary than the table does, and if
-there is nothing odd about being in that context. Then the table's word counts with less of the odds. Not with
-nothing: where one cause makes many columns odd, each of them is explained by the others.
+row. Its context says so if it has seen enough rows, as far as it finds the value ordinary, and as far as there is
+nothing odd about being in that context. Then the table's word counts with less of the odds. Not with nothing: where
+one cause makes many columns odd, each of them is explained by the others.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from admercs.trees.forest import Forest
 EXPLAINED_ODDS = 1 / 3
 # In a context of fewer rows than this a value may look ordinary by chance.
 LEAST_ROWS = 50
+# A value at least this likely (ω = ½) is as ordinary as any.
+ORDINARY = math.log(0.5)
 
 
 class Excuses(NamedTuple):
@@ -73,9 +75,9 @@ def _excuse(leaf, log_omega, root, slot, columns, less, word):  # type: ignore[n
             context = slot[np.uint64(leaf[m, i])]
             if context < 0 or own >= log_omega[m, i]:
                 continue
-            # How ordinary it is to be in the context: as ordinary as the oddest value that led there.
+            # It is as ordinary to be in the context as the oddest value is that led there.
             oddest = 0.0
             for k in range(np.uint64(columns.shape[1])):
                 oddest = min(oddest, root[np.uint64(columns[np.uint64(context), k]), i])
-            odds = 1.0 - less * math.exp(oddest)
+            odds = 1.0 - less * math.exp(oddest + min(0.0, log_omega[m, i] - ORDINARY))
             word[m, i] = -math.log((1.0 - odds) + odds * math.exp(-own))
