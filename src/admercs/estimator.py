@@ -64,8 +64,8 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
     likelihood : {"area", "paper"}, default="area"
         How likely a value is in its context. "area": the area of the context's distribution below the
         density of the value; needs no threshold. Each value is judged by its leaf, perhaps by a wider context,
-        and by the whole table, and the strongest view speaks. "paper": min(1, κ / τ(ρ)), the noisy-or with γ_δ,
-        and the purest node on the path.
+        and by the whole table, whose word counts less where the leaf explains the value, and the strongest view
+        speaks. "paper": min(1, κ / τ(ρ)), the noisy-or with γ_δ, and the purest node on the path.
     rho : float, default=0.9
         The fraction of a context's rows whose values explanations call typical; with
         ``likelihood="paper"`` also the fraction that is beyond suspicion.
