@@ -52,6 +52,11 @@ class FitSettings:
     max_bins: int | Literal["exact"]
     n_jobs: int
 
+    @property
+    def feedback(self) -> str | None:
+        """What guilt is measured by; None if rows are judged once and no context is suspected."""
+        return self.judging.feedback if self.n_iter > 1 else None
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -88,12 +93,10 @@ def fit_model(
     )  # fmt: skip
     model = first_model(schema, forest, likelihoods, settings, table.n_rows)
     base = judge_evidence(model, table, n_jobs, leaves, tell("judging"))
-    trial = Trial(model, leaves, forest.feature < 0, {})
-    if settings.n_iter > 1:
-        smallest_leaf = leaf_size(settings.trees, table.n_rows)
-        trial = find_suspects_in_memory(
-            model, table, binning, codes, leaves, base, smallest_leaf, n_jobs
-        )
+    trial = find_suspects_in_memory(
+        model, table, binning, codes, leaves, base, leaf_size(settings.trees, table.n_rows),
+        settings.feedback, n_jobs,
+    )  # fmt: skip
     forest = with_idle_tests(trial.model.forest, codes, trial.leaves, layout_of(binning), n_jobs)
     trial = trial._replace(model=replace(trial.model, forest=forest))
     del codes

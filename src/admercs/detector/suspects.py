@@ -30,7 +30,7 @@ from admercs.table.columns import Column
 from admercs.table.prepared import Prepared
 from admercs.trees.forest import Forest, Leaves
 from admercs.trees.levels import Codes
-from admercs.trees.narrow import Narrowed, narrow
+from admercs.trees.rearranged import Rearranged, rearrange
 
 
 class Trial(NamedTuple):
@@ -83,9 +83,9 @@ class WitnessesInMemory:
         """Take less of what the rows of some leaves have against them in some columns."""
         self._own = own_evidence(self._model, self._table, self._leaves, columns, self._n_jobs)
 
-    def own_of(self, narrowed: Narrowed) -> Own:
+    def own_of(self, rearranged: Rearranged) -> Own:
         """Return what is set aside of the rows of narrow contexts."""
-        return own_inside(self._own, narrowed, self._codes)
+        return own_inside(self._own, rearranged, self._codes)
 
 
 def guilt_by_code(
@@ -120,20 +120,23 @@ def guilt_by_code(
     for tree, group in groupby(wanted, key=forest.tree_of):
         some = list(group)
         root, stop = forest.root[tree], forest.root[tree + 1]
+        nodes = [_counted_from(root, forest.below(leaf)) for leaf in some]
         number, part = leaves.number[tree], sums[done : done + len(some)]
         if some[0] in own:
             for place, leaf in enumerate(some):
                 rows = own[leaf].rows
                 add_by_code(
                     number[rows], codes[tree][rows], fixed_guilt(*own[leaf].left_of(base, yardstick)),
-                    [leaf - root], stop - root, part[place : place + 1],
+                    nodes[place : place + 1], stop - root, part[place : place + 1],
                 )  # fmt: skip
         else:
-            add_by_code(
-                number, codes[tree], guilt, [leaf - root for leaf in some], stop - root, part
-            )
+            add_by_code(number, codes[tree], guilt, nodes, stop - root, part)
         done += len(some)
     return sums
+
+
+def _counted_from(root: int, nodes: slice) -> slice:
+    return slice(nodes.start - root, nodes.stop - root)
 
 
 def own_evidence(
@@ -146,7 +149,7 @@ def own_evidence(
     """Return the rows of some leaves, and what they do not testify with of their evidence in some columns."""
     forest = model.forest
     position = np.array([column.position for column in model.schema.used])
-    rows = {leaf: leaves.rows_in(leaf) for leaf in columns}
+    rows = {leaf: leaves.rows_among(forest.below(leaf)) for leaf in columns}
     some = np.unique(np.concatenate(list(rows.values())))
     place = {leaf: np.searchsorted(some, mine) for leaf, mine in rows.items()}
     own = {leaf: np.empty(len(mine)) for leaf, mine in rows.items()}
@@ -167,11 +170,12 @@ def own_evidence(
     return {leaf: Aside(mine, own[leaf], share[leaf]) for leaf, mine in rows.items()}
 
 
-def own_inside(own: Own, narrowed: Narrowed, codes: Codes) -> Own:
+def own_inside(own: Own, rearranged: Rearranged, codes: Codes) -> Own:
     """Return what rows of a piece do not testify with in the trial of the narrow contexts they are in."""
     inside: Own = {}
+    narrowed = rearranged.narrowed
     for span, node in zip(narrowed.spans, narrowed.inside.tolist(), strict=True):
-        rows, less, share = own[span.leaf]
+        rows, less, share = own[int(rearranged.was[span.leaf])]
         code = codes[narrowed.forest.tree_of(node)][rows]
         here = (code >= span.first) & (code <= span.last)
         inside[node] = Aside(rows[here], less[here], share)
@@ -183,24 +187,26 @@ def n_categories(columns: Sequence[Column]) -> list[int]:
     return [len(column.categories) if column.role == "nominal" else 0 for column in columns]
 
 
-def narrowed_model(
+def rearranged_model(
     model: Model, suspects: Suspects, binning: Binning
-) -> tuple[Model, Narrowed, NDArray[np.bool_]]:
-    """Give the narrow contexts among some suspects leaves of their own; say which nodes are suspects then."""
-    narrowed = narrow(model.forest, suspects.spans, binning.edges, binning.is_nominal)
-    n_nodes = len(narrowed.forest.feature)
+) -> tuple[Model, Rearranged, NDArray[np.bool_]]:
+    """Leave only splits that are needed, give narrow contexts leaves of their own; say which nodes are suspects."""
+    arranged = rearrange(
+        model.forest, suspects.keep, suspects.spans, binning.edges, binning.is_nominal
+    )
+    n_nodes = len(arranged.forest.feature)
     slot = np.full(n_nodes, -1, model.likelihoods.slot.dtype)
-    slot[narrowed.number] = model.likelihoods.slot
+    slot[arranged.number] = model.likelihoods.slot[arranged.was]
     tried = np.zeros(n_nodes, np.bool_)
-    tried[narrowed.number] = suspects.leaves
-    tried[narrowed.inside] = True
-    larger = replace(
+    tried[arranged.number] = suspects.leaves[arranged.was]
+    tried[arranged.narrowed.inside] = True
+    changed = replace(
         model,
-        forest=narrowed.forest,
+        forest=arranged.forest,
         likelihoods=model.likelihoods._replace(slot=slot),
         log_lambda=np.full(n_nodes, -np.inf),
     )
-    return larger, narrowed, tried
+    return changed, arranged, tried
 
 
 def find_suspects_in_memory(
@@ -211,16 +217,15 @@ def find_suspects_in_memory(
     leaves: Leaves,
     base: Floats,
     smallest_leaf: int,
+    feedback: str | None,
     n_jobs: int = 1,
 ) -> Trial:
     """Find the contexts that may be suspected; narrow ones become leaves."""
     n_codes = int(binning.n_codes.max())
     rows = WitnessesInMemory(model, table, codes, n_codes, leaves, base, n_jobs)
     suspects = find_suspects(
-        rows, model.forest, n_categories(model.schema.used), n_codes, model.settings.feedback,
-        smallest_leaf,
+        rows, model.forest, n_categories(model.schema.used), n_codes, feedback, smallest_leaf,
+        fine=model.settings.likelihood == "area",
     )  # fmt: skip
-    if not suspects.spans:
-        return Trial(model, leaves, suspects.leaves, {})
-    model, narrowed, tried = narrowed_model(model, suspects, binning)
-    return Trial(model, narrowed.relocate(leaves, codes), tried, rows.own_of(narrowed))
+    model, arranged, tried = rearranged_model(model, suspects, binning)
+    return Trial(model, arranged.relocate(leaves, codes), tried, rows.own_of(arranged))

@@ -116,12 +116,10 @@ def fit_on_cluster(
         shared = run.share(model)
         columns = positions(schema, numeric_columns(schema))
         base = run.read("judging", judge_part, shared, each=[placed], columns=columns)
-        trial = TrialOnCluster(model, placed, forest.feature < 0, [], [])
-        if settings.n_iter > 1:
-            smallest_leaf = leaf_size(settings.trees, summary.n_rows)
-            trial = find_suspects_on_cluster(
-                run, model, shared, binning, pieces, placed, base, columns, smallest_leaf
-            )
+        trial = find_suspects_on_cluster(
+            run, model, shared, binning, pieces, placed, base, columns,
+            leaf_size(settings.trees, summary.n_rows), settings.feedback,
+        )  # fmt: skip
         placed = trial.placed
         forest = idle_tests_on_cluster(run, pieces, placed, binning, trial.model.forest)
         del pieces

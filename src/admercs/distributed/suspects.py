@@ -13,9 +13,9 @@ from admercs.detector.model import Model
 from admercs.detector.suspects import (
     guilt_by_code,
     n_categories,
-    narrowed_model,
     own_evidence,
     own_inside,
+    rearranged_model,
 )
 from admercs.distributed.pieces import HalfRead, Piece, Placed, add_up
 from admercs.distributed.quantiles import Quantiles
@@ -23,7 +23,7 @@ from admercs.distributed.run import Run
 from admercs.evidence.suspects import Floats, Ints, Own, Yardstick, add_guilt, find_suspects
 from admercs.table.bins import Binning
 from admercs.trees.forest import Forest
-from admercs.trees.narrow import Narrowed
+from admercs.trees.rearranged import Rearranged
 
 
 class TrialOnCluster(NamedTuple):
@@ -94,10 +94,10 @@ class WitnessesOnCluster:
             each=[self._placed], columns=self._columns,
         )  # fmt: skip
 
-    def own_of(self, narrowed: Future) -> list[Future]:
+    def own_of(self, rearranged: Future) -> list[Future]:
         """Return what is set aside of the rows of narrow contexts."""
         return [
-            self._run.submit(own_inside_part, own, piece, narrowed)
+            self._run.submit(own_inside_part, own, piece, rearranged)
             for own, piece in zip(self._own, self._pieces, strict=True)
         ]
 
@@ -116,6 +116,7 @@ def find_suspects_on_cluster(
     base: Sequence[Future],
     columns: list[int],
     smallest_leaf: int,
+    feedback: str | None,
 ) -> TrialOnCluster:
     """Find the contexts that may be suspected; narrow ones become leaves.
 
@@ -124,13 +125,11 @@ def find_suspects_on_cluster(
     n_codes = int(binning.n_codes.max())
     rows = WitnessesOnCluster(run, shared, model.forest, n_codes, pieces, placed, base, columns)
     suspects = find_suspects(
-        rows, model.forest, n_categories(model.schema.used), n_codes, model.settings.feedback,
-        smallest_leaf,
+        rows, model.forest, n_categories(model.schema.used), n_codes, feedback, smallest_leaf,
+        fine=model.settings.likelihood == "area",
     )  # fmt: skip
-    if not suspects.spans:
-        return TrialOnCluster(model, list(placed), suspects.leaves, [], [])
-    model, narrowed, tried = narrowed_model(model, suspects, binning)
-    parts = run.share(narrowed)
+    model, arranged, tried = rearranged_model(model, suspects, binning)
+    parts = run.share(arranged)
     moved = [
         run.submit(relocate_part, piece, place, parts)
         for piece, place in zip(pieces, placed, strict=True)
@@ -138,7 +137,7 @@ def find_suspects_on_cluster(
     own = rows.own_of(parts)
     run.wait("", moved)
     run.wait("", own)
-    return TrialOnCluster(model, moved, tried, narrowed.inside.tolist(), own)
+    return TrialOnCluster(model, moved, tried, arranged.narrowed.inside.tolist(), own)
 
 
 def nothing() -> Own:
@@ -177,11 +176,11 @@ def own_of_part(part: Any, placed: Placed, model: Model, columns: dict[int, Sequ
     return own_evidence(model, HalfRead(part, model.schema, placed), placed.leaves, columns)
 
 
-def own_inside_part(own: Own, piece: Piece, narrowed: Narrowed) -> Own:
+def own_inside_part(own: Own, piece: Piece, rearranged: Rearranged) -> Own:
     """Return what a partition's rows in narrow contexts do not testify with."""
-    return own_inside(own, narrowed, piece.codes)
+    return own_inside(own, rearranged, piece.codes)
 
 
-def relocate_part(piece: Piece, placed: Placed, narrowed: Narrowed) -> Placed:
-    """Return the leaves of a partition's rows when some leaves have been split."""
-    return placed._replace(leaves=narrowed.relocate(placed.leaves, piece.codes))
+def relocate_part(piece: Piece, placed: Placed, rearranged: Rearranged) -> Placed:
+    """Return the leaves of a partition's rows when leaves have been joined or split."""
+    return placed._replace(leaves=rearranged.relocate(placed.leaves, piece.codes))

@@ -4,7 +4,8 @@ The feedback's fine unit lets contexts of the same rows talk each other into a c
 whose rows are on average as guilty as the 90% quantile. That is asked of every leaf as a whole. Of a leaf that is
 not as guilty it may be true of a part: the rows whose target lies in some range (see `trees.narrow`). Such a range
 is chosen by the guilt of its rows, so the columns it is chosen in, the target and those of the leaf's conditions,
-have less of a say.
+have less of a say. Where no range stands out, one of the groups may into which fine splits part the leaf: these
+were chosen before anybody was guilty.
 """
 
 from __future__ import annotations
@@ -128,16 +129,18 @@ def add_by_code(
     leaf: NDArray[np.unsignedinteger],
     codes: NDArray[np.unsignedinteger],
     guilt: Ints,
-    wanted: Sequence[int],
+    wanted: Sequence[slice],
     n_nodes: int,
     sums: Ints,
 ) -> None:
     """Count the rows of wanted leaves of one tree by the code of its target, and add up their guilt.
 
-    `leaf` is each row's leaf, counted from the tree's root; `sums` (leaves x 2 x codes) is added to.
+    `leaf` is each row's leaf, counted from the tree's root, and `wanted` the nodes that a leaf consists of, with its
+    fine splits; `sums` (leaves x 2 x codes) is added to.
     """
     place = np.full(n_nodes, -1, np.int32)
-    place[list(wanted)] = np.arange(len(wanted))
+    for slot, nodes in enumerate(wanted):
+        place[nodes] = slot
     _add_by_code(leaf, codes, guilt, place, sums)
 
 
@@ -161,11 +164,64 @@ class Witnesses(Protocol):
         ...
 
 
+class Groups(NamedTuple):
+    """The leaves of a forest, and the groups of rows into which fine splits part them."""
+
+    forest: Forest
+    whole: NDArray[
+        np.int32
+    ]  # per node below a fine split: the leaf it was before; of others themselves
+
+    @classmethod
+    def of(cls, forest: Forest, fine: bool) -> Groups:
+        """Find the groups of a forest."""
+        itself = np.arange(len(forest.feature), dtype=np.int32)
+        return cls(forest, forest.scorer if fine else itself)
+
+    @property
+    def coarse(self) -> NDArray[np.bool_]:
+        """The splits that are no fine ones."""
+        coarse = self.forest.feature >= 0
+        coarse[self.forest.parent[self._apart()]] = False
+        return coarse
+
+    @property
+    def leaves(self) -> NDArray[np.bool_]:
+        """The leaves as they are without fine splits."""
+        leaves = np.zeros(len(self.whole), np.bool_)
+        leaves[self.whole[self.forest.feature < 0]] = True
+        return leaves
+
+    def sum_up(self, parts: Ints) -> Ints:
+        """Add up what is known per group, per leaf."""
+        sums = np.zeros_like(parts)
+        np.add.at(sums, self.whole, parts)
+        return sums
+
+    def inside(self, leaves: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the groups inside of some leaves."""
+        apart = np.zeros(len(self.whole), np.bool_)
+        apart[self._apart()] = True
+        return apart & (self.forest.feature < 0) & leaves[self.whole]
+
+    def on_the_way(self, groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the fine splits that set some groups apart."""
+        way = np.zeros(len(self.whole), np.bool_)
+        for group in np.flatnonzero(groups):
+            path = self.forest.path(group)
+            way[path[path.index(self.whole[group]) : -1]] = True
+        return way
+
+    def _apart(self) -> Ints:
+        return np.flatnonzero(self.whole != np.arange(len(self.whole)))
+
+
 class Suspects(NamedTuple):
     """The contexts that may be suspected."""
 
-    leaves: NDArray[np.bool_]  # per node: leaves as a whole
+    leaves: NDArray[np.bool_]  # per node: leaves as a whole, and groups of fine splits
     spans: list[Span]  # parts of leaves
+    keep: NDArray[np.bool_]  # per node: splits that are needed
 
 
 def find_suspects(
@@ -173,8 +229,9 @@ def find_suspects(
     forest: Forest,
     n_categories: Sequence[int],
     n_codes: int,
-    feedback: str,
+    feedback: str | None,
     smallest_leaf: int,
+    fine: bool,
 ) -> Suspects:
     """Return the contexts that may be suspected.
 
@@ -186,21 +243,25 @@ def find_suspects(
         Per column the number of its categories; 0 if it holds numbers.
     n_codes : int
         One more than the largest code there is.
-    feedback : {"relative", "centred", "paper"}
-        Only ``"relative"`` feedback asks: in the paper any leaf may be suspected.
+    feedback : {"relative", "centred", "paper"} or None
+        Only ``"relative"`` feedback asks: in the paper any leaf may be suspected. Without feedback none is.
     smallest_leaf : int
         The least number of rows of a leaf.
+    fine : bool
+        Whether the forest has fine splits: nodes below these are judged by the leaf as it was.
     """
-    leaves = forest.feature < 0
-    if feedback != "relative":
-        return Suspects(leaves, [])
-    nobody = Suspects(np.zeros_like(leaves), [])
-    if forest.n_trees < LEAST_COLUMNS:
+    groups = Groups.of(forest, fine)
+    leaves = groups.leaves
+    if feedback in ("centred", "paper"):
+        return Suspects(leaves, [], groups.coarse)
+    nobody = Suspects(np.zeros_like(leaves), [], groups.coarse)
+    if feedback is None or forest.n_trees < LEAST_COLUMNS:
         return nobody
     yardstick = find_yardstick(feedback, rows.quantile)
     if yardstick is None:
         return nobody
-    guilt = rows.guilt(yardstick)
+    parts = rows.guilt(yardstick)
+    guilt = groups.sum_up(parts)
     whole = leaves & (guilt >= LEAST_GUILT * UNIT * forest.n)
     least = max(LEAST_ROWS, int(np.ceil(PART_OF_LEAF * smallest_leaf)))
     # What a root says of a range is said by its column alone, and it has said so already.
@@ -221,7 +282,11 @@ def find_suspects(
     asked = {leaf: columns for leaf, columns in asked.items() if len(columns) <= most}
     if asked:
         rows.set_aside(asked)
-    return Suspects(whole, search(list(asked)))
+    spans = search(list(asked))
+    open_to = below.copy()
+    open_to[[span.leaf for span in spans]] = False
+    found = groups.inside(open_to) & (parts >= LEAST_GUILT * UNIT * forest.n)
+    return Suspects(whole | found, spans, groups.coarse | groups.on_the_way(found))
 
 
 def _portions(items: list[int], size: int) -> Iterator[list[int]]:

@@ -31,8 +31,8 @@ class Forest(NamedTuple):
     parent: NDArray[np.int32]  # -1 for a root
     n: NDArray[np.int64]  # training rows in the node
     impurity: NDArray[np.float64]
-    scorer: NDArray[np.int32]  # leaves: the node on the path whose rows judge a row of this leaf
-    wider: NDArray[np.int32]  # leaves: another one that judges it too, or -1; see `judges`
+    scorer: NDArray[np.int32]  # the node on the path whose rows judge a row of this one
+    wider: NDArray[np.int32]  # another one that judges it too, or -1; see `judges`
     subsets: NDArray[np.uint64]  # n x 4: bit c is set when category code c goes left
     idle: NDArray[np.uint64]  # bit k is set when the k-th test of the path, from 0, changes nothing
 
@@ -56,6 +56,13 @@ class Forest(NamedTuple):
         wider = self.wider[leaves]
         judges = np.concatenate([self.root[[tree]], self.scorer[leaves], wider[wider >= 0]])
         return np.unique(judges).astype(np.int64)
+
+    def below(self, node: int | np.integer) -> slice:
+        """Return a node and all that lies below it; in preorder these come one after the other."""
+        last = int(node)
+        while self.feature[last] >= 0:
+            last = int(self.right[last])
+        return slice(int(node), last + 1)
 
     def path(self, node: int | np.integer) -> list[int]:
         """Return the nodes from the root down to ``node``, both included."""
@@ -85,8 +92,16 @@ class Leaves:
 
     def rows_in(self, node: int) -> NDArray[np.int64]:
         """Return the rows of a leaf, given by its node number of the forest."""
-        tree = int(np.searchsorted(self.root, node, side="right")) - 1
-        return np.flatnonzero(self.number[tree] == node - self.root[tree])
+        return self.rows_among(slice(node, node + 1))
+
+    def rows_among(self, nodes: slice) -> NDArray[np.int64]:
+        """Return the rows of all leaves among some nodes of one tree."""
+        tree = int(np.searchsorted(self.root, nodes.start, side="right")) - 1
+        first, stop = nodes.start - self.root[tree], nodes.stop - self.root[tree]
+        number = self.number[tree]
+        if stop == first + 1:
+            return np.flatnonzero(number == first)
+        return np.flatnonzero((number >= first) & (number < stop))
 
     def of(self, rows: slice | NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaves of some rows: trees x rows."""

@@ -44,6 +44,7 @@ class GrowthRules(NamedTuple):
     min_leaf: int
     rule: int
     amount: float
+    fine_amount: float  # of a split that tells contexts apart, and whose halves judge nobody
     n_rows: int
 
 
@@ -146,8 +147,8 @@ class Growing:
     def _settle(self, node: int, depth: int, counted: Counted) -> list[Split]:
         """Decide about a node; a split gets two new nodes."""
         self._write(node, counted.n, counted.totals)
-        choice = self._decide(node, depth, counted)
         nodes = self.nodes
+        choice = self._decide(node, depth, counted)
         nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = choice
         if choice[0] < 0:
             return []
@@ -202,8 +203,11 @@ class Growing:
         # Thresholds between the codes of all other columns; code 0 is missing.
         others = offsets[-1] - (offsets[skip + 1] - offsets[skip])
         candidates = int(others) - 2 * (len(is_nominal) - 1)
-        enough = earns_split(
-            decrease, rules.n_rows, self.root_impurity, rules.rule, rules.amount, rules.n_classes,
-            candidates, rules.nominal,
-        )  # fmt: skip
-        return (feature, code, missing_left) if enough else (-1, 0, False)
+        known = rules.n_classes, candidates, rules.nominal
+        worth = decrease, rules.n_rows, self.root_impurity, rules.rule
+        above = self.nodes.parent[node]
+        earned = earns_split(*worth, rules.amount, *known)
+        self.nodes.earned[node] = earned and (above < 0 or self.nodes.earned[above])
+        # A column that depends on nothing is not split at all.
+        fine = above >= 0 and earns_split(*worth, rules.fine_amount, *known)
+        return (feature, code, missing_left) if earned or fine else (-1, 0, False)

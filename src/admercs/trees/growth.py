@@ -31,6 +31,8 @@ from admercs.trees.targets import fixed_point, map_classes
 # The information criterion's price of a split, as a share of ½(K−1)·ln N + ln(candidates): half of
 # the classical price, and a little more, keeps noise attributes unsplit and still finds weak patterns.
 INFORMATION_PRICE = 0.55
+# For less than that a leaf is parted into groups of rows that may be suspected, and that judge nobody.
+FINE_PRICE = 0.3
 # A context of fewer rows knows nothing about what is normal.
 MIN_ROWS = 5
 # Without a stated minimum, variance splits must remove this share of the root's variance.
@@ -77,9 +79,12 @@ def growth_rules(
     if settings.criterion == "distribution":
         rule = INFORMATION if decrease == "auto" else FRACTION
         amount = INFORMATION_PRICE if decrease == "auto" else float(decrease)
+        # The paper's judges are chosen among all nodes of a path.
+        fine = decrease == "auto" and not settings.purest_scores
+        fine_amount = FINE_PRICE if fine else amount
     else:
         rule = PAPER if settings.criterion == "paper" else FRACTION
-        amount = VARIANCE_SHARE if decrease == "auto" else float(decrease)
+        fine_amount = amount = VARIANCE_SHARE if decrease == "auto" else float(decrease)
     moments = settings.criterion != "distribution" and not nominal
     classes = None if moments else map_classes(code_counts, nominal, bool(column.distinct))
     criterion = ENTROPY if settings.criterion == "distribution" else GINI
@@ -94,6 +99,7 @@ def growth_rules(
         min_leaf=leaf_size(settings, n_rows),
         rule=rule,
         amount=amount,
+        fine_amount=fine_amount,
         n_rows=n_rows,
     )
     return rules, None if classes is None else classes.class_of_code
@@ -206,7 +212,10 @@ def join_trees(
         threshold[nodes] = np.concatenate([[-np.inf], edges[m]])[code[nodes]]
         lower[nodes], upper[nodes] = border_zone(edges[m], code_counts[m], code[nodes], zone_rows)
     parent, n, impurity = renumbered("parent"), whole("n"), whole("impurity")
-    scorer, wider = find_judges(parent, feature, n, impurity, settings.purest_scores)
+    earned = whole("earned")
+    scorer, wider = find_judges(parent, feature, n, impurity, settings.purest_scores, earned)
+    # Who judges does not change at the border of a fine split.
+    lower[~earned], upper[~earned] = np.nan, np.nan
     return Forest(
         root=root,
         feature=feature,

@@ -16,12 +16,27 @@ Nodes = NDArray[np.int32]
 
 
 def find_judges(
-    parent: Nodes, feature: Nodes, n: NDArray[np.int64], impurity: NDArray[np.float64], purest: bool
+    parent: Nodes,
+    feature: Nodes,
+    n: NDArray[np.int64],
+    impurity: NDArray[np.float64],
+    purest: bool,
+    earned: NDArray[np.bool_],
 ) -> tuple[Nodes, Nodes]:
-    """Return the fields ``scorer`` and ``wider`` of a forest; `purest` asks for the paper's judges."""
+    """Return the fields ``scorer`` and ``wider`` of a forest.
+
+    `purest` asks for the paper's judges; `earned` says which splits earned their full price. The halves of others
+    judge nobody: all that lies below is judged by the node as a whole.
+    """
     if purest:
         return find_scorers(parent, impurity), np.full(len(parent), -1, np.int32)
-    return np.arange(len(parent), dtype=np.int32), find_wider(parent, feature, n)
+    scorer = np.arange(len(parent), dtype=np.int32)
+    for node in range(len(parent)):  # preorder: a parent comes before its children
+        above = parent[node]
+        if above >= 0 and not earned[above]:
+            scorer[node] = scorer[above]
+    wider = find_wider(parent, np.where(earned, feature, -1), n)
+    return scorer, wider[scorer]
 
 
 def find_scorers(parent: Nodes, impurity: NDArray[np.float64]) -> Nodes:

@@ -23,6 +23,9 @@ class NodeArrays(NamedTuple):
     parent: NDArray[np.int32]
     n: NDArray[np.int64]
     impurity: NDArray[np.float64]
+    earned: NDArray[
+        np.bool_
+    ]  # while it grows: whether this split and all above it earned their full price
 
 
 def empty_nodes(capacity: int) -> NodeArrays:
@@ -37,6 +40,7 @@ def empty_nodes(capacity: int) -> NodeArrays:
         parent=np.full(capacity, -1, np.int32),
         n=np.zeros(capacity, np.int64),
         impurity=np.zeros(capacity, np.float64),
+        earned=np.zeros(capacity, np.bool_),
     )
 
 
@@ -141,4 +145,5 @@ def tree_nodes(forest: Forest, tree: int) -> NodeArrays:
         parent=within(forest.parent),
         n=forest.n[mine],
         impurity=forest.impurity[mine],
+        earned=(forest.feature >= 0)[mine],
     )

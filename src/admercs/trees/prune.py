@@ -1,7 +1,8 @@
 """Trees that had stopped earlier, taken from larger ones.
 
 Which split is best in a node depends neither on the depth limit nor on how much a split must remove: these only
-decide whether it is made. So one large forest holds the forests of all stricter settings.
+decide whether it is made. So one large forest holds the forests of all stricter settings. And fine splits, which
+only tell contexts apart, are undone where none of these is suspected.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def split_gains(
 
 
 def prune(
-    forest: Forest, keep: NDArray[np.bool_], purest_scores: bool = False
+    forest: Forest, keep: NDArray[np.bool_], purest_scores: bool | None = None
 ) -> tuple[Forest, NDArray[np.int32]]:
     """Undo splits, and with them all that lies below.
 
@@ -64,8 +65,8 @@ def prune(
         The trees.
     keep : ndarray of bool
         Per node, whether its split stays; of no matter for leaves.
-    purest_scores : bool, default=False
-        As in :class:`admercs.trees.growth.TreeSettings`.
+    purest_scores : bool, optional
+        As in :class:`admercs.trees.growth.TreeSettings`. If it is not given, nodes are judged by whom they were.
 
     Returns
     -------
@@ -92,7 +93,10 @@ def prune(
     parent = np.where(above < 0, -1, number[above]).astype(np.int32)
     feature = np.where(splits, forest.feature[stays], -1).astype(np.int32)
     n, impurity = forest.n[stays], forest.impurity[stays]
-    scorer, wider = find_judges(parent, feature, n, impurity, purest_scores)
+    scorer, wider = number[forest.scorer[stays]], forest.wider[stays]
+    wider = np.where(wider < 0, -1, number[wider]).astype(np.int32)
+    if purest_scores is not None:
+        scorer, wider = find_judges(parent, feature, n, impurity, purest_scores, splits)
     smaller = Forest(
         root=np.append(number[forest.root[:-1]], len(parent)).astype(np.int64),
         feature=feature,
