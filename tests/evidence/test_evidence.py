@@ -147,6 +147,7 @@ def relative_feedback(base: np.ndarray, in_context: np.ndarray) -> np.ndarray:
         2,
         "relative",
         len(base),  # type: ignore[arg-type]
+        fine=False,
     )
     result = iterate(
         base, leaves, trees, lambda node, rows: np.full(len(rows), np.nan),  # type: ignore[arg-type]

@@ -112,7 +112,7 @@ def test_all_parts_of_a_leaf_are_judged_by_it(case: Case) -> None:
         place = number[span.leaf]
         parts = [leaf for leaf in forest.leaves(tree) if place in forest.path(leaf)]
         assert len(parts) in {2, 3}
-        assert (forest.scorer[parts] == place).all()
+        assert (forest.scorer[parts] == number[case.forest.scorer[span.leaf]]).all()
         wider = case.forest.wider[span.leaf]
         assert (forest.wider[parts] == (number[wider] if wider >= 0 else -1)).all()
         assert forest.n[parts].sum() == case.forest.n[span.leaf]

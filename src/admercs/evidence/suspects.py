@@ -135,8 +135,8 @@ def add_by_code(
 ) -> None:
     """Count the rows of wanted leaves of one tree by the code of its target, and add up their guilt.
 
-    `leaf` is each row's leaf, counted from the tree's root, and `wanted` the nodes that a leaf consists of, with its
-    fine splits; `sums` (leaves x 2 x codes) is added to.
+    `leaf` is each row's leaf, counted from the tree's root, and `wanted` the nodes that a leaf consists of, with
+    its fine splits; `sums` (leaves x 2 x codes) is added to.
     """
     place = np.full(n_nodes, -1, np.int32)
     for slot, nodes in enumerate(wanted):
