@@ -16,6 +16,7 @@ import pytest
 from admercs import ADMERCS
 from admercs.distributed.drafts import Bracket
 from admercs.distributed.run import Run
+from tests.detector.test_fine import animals, fine_contexts
 from tests.distributed.conftest import cut, differences, make_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:This column is set aside")
@@ -91,6 +92,15 @@ def test_narrow_contexts_are_those_of_the_whole_table(client: Any, max_bins: Any
     forest = whole.model_.forest
     assert ((forest.scorer != np.arange(len(forest.n))) & (whole.model_.log_lambda > -1)).any()
     parts = ADMERCS(max_bins=max_bins).fit(cut(table, [0, 300, 500, 1]))
+    assert differences(whole.model_, parts.model_) == []
+    np.testing.assert_array_equal(parts.scores_.compute().to_numpy(), whole.scores_)
+
+
+def test_groups_of_fine_splits_are_those_of_the_whole_table(client: Any) -> None:
+    table, _ = animals()
+    whole = ADMERCS().fit(table)
+    assert fine_contexts(whole)
+    parts = ADMERCS().fit(cut(table, [0, 100, 30, 1]))
     assert differences(whole.model_, parts.model_) == []
     np.testing.assert_array_equal(parts.scores_.compute().to_numpy(), whole.scores_)
 
