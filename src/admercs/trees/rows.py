@@ -31,13 +31,6 @@ def partition(column, is_left, rows, values, spare_rows, spare_values):  # type:
     return np.int64(n_left)
 
 
-@kernel
-def mark(rows, node, leaf_of_row):  # type: ignore[no-untyped-def]
-    """Write down which rows a leaf has."""
-    for i in range(np.uint64(len(rows))):
-        leaf_of_row[np.uint64(rows[i])] = node
-
-
 class Rows:
     """The rows of a table, sorted by the node they are in.
 
@@ -78,8 +71,8 @@ class Rows:
 
     def mark_leaves(self, number: NDArray[np.int32], leaf_of_row: NDArray) -> None:
         """Write down the leaf of each row, by its new number."""
-        for node, mine in self._at.items():
-            mark(self._rows[mine], int(number[node]), leaf_of_row)
+        for node, mine in self._at.items():  # once per tree: not worth the time to compile a kernel
+            leaf_of_row[self._rows[mine]] = number[node]
 
     def _count(self, mine: slice, split: Split | None = None, whole: bool = False) -> Counted:
         tree, rules = self._tree, self._tree.rules
