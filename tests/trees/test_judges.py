@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from admercs.trees.growth import INFORMATION_PRICE, TreeSettings
+from admercs.trees.growth import FINE_ROWS, INFORMATION_PRICE, TreeSettings
 from admercs.trees.judges import SMALL_SHARE, find_wider
 from tests.trees.conftest import grow
 
@@ -30,8 +30,9 @@ def test_a_small_leaf_answers_to_the_nearest_context_it_is_a_small_part_of(seed:
 
 def test_what_lies_below_a_fine_split_is_judged_as_without_it() -> None:
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(1000, 4))
-    X = np.column_stack([x, x[:, 0] + rng.normal(0, 0.5, 1000), x[:, 1] * x[:, 2]])
+    n = FINE_ROWS - 1
+    x = rng.normal(size=(n, 4))
+    X = np.column_stack([x, x[:, 0] + rng.normal(0, 0.5, n), x[:, 1] + x[:, 2]])
     settings = TreeSettings("distribution", 10, 0.02, "auto")
     fine = grow(X, settings).forest
     with patch("admercs.trees.growth.FINE_PRICE", INFORMATION_PRICE):
@@ -47,17 +48,18 @@ def test_what_lies_below_a_fine_split_is_judged_as_without_it() -> None:
             assert [fine.feature[a] for a in fine.path(mine)[:-1]] == [
                 coarse.feature[a] for a in coarse.path(other)[:-1]
             ]
-            assert fine.n[fine.path(mine)[0]] == 1000
+            assert fine.n[fine.path(mine)[0]] == n
     # Nobody is in doubt at a border that changes nothing, and noise is not split at all.
     below = np.flatnonzero(fine.scorer != np.arange(len(fine.scorer)))
     assert np.isnan(fine.lower[fine.parent[below]]).all()
-    assert grow(rng.random((1000, 5)), settings).forest.n_trees == 5
-    assert np.all(grow(rng.random((1000, 5)), settings).forest.feature < 0)
+    assert np.all(grow(rng.random((n, 5)), settings).forest.feature < 0)
+    larger = grow(np.vstack([X, X]), settings).forest
+    np.testing.assert_array_equal(larger.scorer, np.arange(len(larger.scorer)))
 
 
 def test_the_paper_and_a_stated_minimum_know_no_fine_splits() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(500, 1)) + rng.normal(0, 0.5, (500, 4))
+    X = rng.normal(size=(250, 1)) + rng.normal(0, 0.5, (250, 4))
     for settings in (
         TreeSettings("distribution", 10, 0.02, 0.01),
         TreeSettings("distribution", 10, 0.02, "auto", purest_scores=True),

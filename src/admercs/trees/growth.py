@@ -33,6 +33,8 @@ from admercs.trees.targets import fixed_point, map_classes
 INFORMATION_PRICE = 0.55
 # For less than that a leaf is parted into groups of rows that may be suspected, and that judge nobody.
 FINE_PRICE = 0.3
+# In a table of so many rows a group that matters earns the full price.
+FINE_ROWS = 300
 # A context of fewer rows knows nothing about what is normal.
 MIN_ROWS = 5
 # Without a stated minimum, variance splits must remove this share of the root's variance.
@@ -80,7 +82,7 @@ def growth_rules(
         rule = INFORMATION if decrease == "auto" else FRACTION
         amount = INFORMATION_PRICE if decrease == "auto" else float(decrease)
         # The paper's judges are chosen among all nodes of a path.
-        fine = decrease == "auto" and not settings.purest_scores
+        fine = decrease == "auto" and not settings.purest_scores and n_rows < FINE_ROWS
         fine_amount = FINE_PRICE if fine else amount
     else:
         rule = PAPER if settings.criterion == "paper" else FRACTION
