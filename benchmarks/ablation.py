@@ -106,7 +106,7 @@ VARIANTS: dict[str, Scores] = {
     ),
     "any context may be suspected": patched("admercs.evidence.suspects.LEAST_GUILT", 0.0),
     "no narrow contexts": patched("admercs.evidence.suspects.LEAST_ROWS", 1 << 60),
-    "no fine splits": patched("admercs.trees.growth.FINE_PRICE", 0.55),
+    "no fine splits": patched("admercs.trees.growth.FINE_ROWS", 0),
     "what columns say of rows chosen by them counts in full": patched(
         "admercs.detector.suspects.OWN_WORD", 1.0
     ),

@@ -227,5 +227,7 @@ def find_suspects_in_memory(
         rows, model.forest, n_categories(model.schema.used), n_codes, feedback, smallest_leaf,
         fine=model.settings.likelihood == "area",
     )  # fmt: skip
+    if suspects.leave(model.forest):
+        return Trial(model, leaves, suspects.leaves, {})
     model, arranged, tried = rearranged_model(model, suspects, binning)
     return Trial(model, arranged.relocate(leaves, codes), tried, rows.own_of(arranged))

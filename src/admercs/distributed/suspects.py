@@ -128,6 +128,8 @@ def find_suspects_on_cluster(
         rows, model.forest, n_categories(model.schema.used), n_codes, feedback, smallest_leaf,
         fine=model.settings.likelihood == "area",
     )  # fmt: skip
+    if suspects.leave(model.forest):
+        return TrialOnCluster(model, list(placed), suspects.leaves, [], [])
     model, arranged, tried = rearranged_model(model, suspects, binning)
     parts = run.share(arranged)
     moved = [

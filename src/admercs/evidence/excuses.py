@@ -31,7 +31,7 @@ class Excuses(NamedTuple):
     slot: NDArray[
         np.int32
     ]  # per node: of a leaf whose context may excuse, its row in `columns`; -1 of others
-    columns: NDArray[np.int32]  # the columns of the context's conditions, the last one repeated
+    columns: NDArray[np.int32]  # the columns of the context's conditions, the first one repeated
 
 
 def find_excuses(forest: Forest) -> Excuses:
@@ -40,12 +40,24 @@ def find_excuses(forest: Forest) -> Excuses:
     context = forest.scorer
     may = (forest.feature < 0) & (forest.n[context] >= LEAST_ROWS) & (forest.parent[context] >= 0)
     leaves = np.flatnonzero(may)
-    paths = [np.unique(forest.feature[forest.path(node)[:-1]]) for node in context[leaves]]
-    longest = max((len(path) for path in paths), default=0)
-    columns = [np.pad(path, (0, longest - len(path)), mode="edge") for path in paths]
     slot = np.full(len(context), -1, np.int32)
     slot[leaves] = np.arange(len(leaves))
-    return Excuses(slot, np.array(columns, np.int32).reshape(len(leaves), longest))
+    return Excuses(slot, _condition_columns(forest, context[leaves]))
+
+
+def _condition_columns(forest: Forest, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the columns that the conditions of nodes are about, each once, the first one repeated."""
+    tests, none = [], forest.n_trees
+    above = forest.parent[nodes]
+    while (above >= 0).any():
+        tests.append(np.where(above >= 0, forest.feature[above], none))
+        above = np.where(above >= 0, forest.parent[above], -1)
+    columns = np.sort(np.array(tests, np.int32).reshape(len(tests), len(nodes)).T, axis=1)
+    again = columns[:, 1:] == columns[:, :-1]
+    columns[:, 1:][again] = none
+    columns = np.sort(columns, axis=1)
+    columns = columns[:, : int((columns < none).sum(axis=1).max(initial=0))]
+    return np.ascontiguousarray(np.where(columns == none, columns[:, :1], columns))
 
 
 def heard(

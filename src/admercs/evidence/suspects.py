@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.trees.forest import Forest
+from admercs.trees.groups import Groups
 from admercs.trees.narrow import Span
 
 Floats = NDArray[np.float64]
@@ -164,64 +165,16 @@ class Witnesses(Protocol):
         ...
 
 
-class Groups(NamedTuple):
-    """The leaves of a forest, and the groups of rows into which fine splits part them."""
-
-    forest: Forest
-    whole: NDArray[
-        np.int32
-    ]  # per node below a fine split: the leaf it was before; of others themselves
-
-    @classmethod
-    def of(cls, forest: Forest, fine: bool) -> Groups:
-        """Find the groups of a forest."""
-        itself = np.arange(len(forest.feature), dtype=np.int32)
-        return cls(forest, forest.scorer if fine else itself)
-
-    @property
-    def coarse(self) -> NDArray[np.bool_]:
-        """The splits that are no fine ones."""
-        coarse = self.forest.feature >= 0
-        coarse[self.forest.parent[self._apart()]] = False
-        return coarse
-
-    @property
-    def leaves(self) -> NDArray[np.bool_]:
-        """The leaves as they are without fine splits."""
-        leaves = np.zeros(len(self.whole), np.bool_)
-        leaves[self.whole[self.forest.feature < 0]] = True
-        return leaves
-
-    def sum_up(self, parts: Ints) -> Ints:
-        """Add up what is known per group, per leaf."""
-        sums = np.zeros_like(parts)
-        np.add.at(sums, self.whole, parts)
-        return sums
-
-    def inside(self, leaves: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the groups inside of some leaves."""
-        apart = np.zeros(len(self.whole), np.bool_)
-        apart[self._apart()] = True
-        return apart & (self.forest.feature < 0) & leaves[self.whole]
-
-    def on_the_way(self, groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the fine splits that set some groups apart."""
-        way = np.zeros(len(self.whole), np.bool_)
-        for group in np.flatnonzero(groups):
-            path = self.forest.path(group)
-            way[path[path.index(self.whole[group]) : -1]] = True
-        return way
-
-    def _apart(self) -> Ints:
-        return np.flatnonzero(self.whole != np.arange(len(self.whole)))
-
-
 class Suspects(NamedTuple):
     """The contexts that may be suspected."""
 
     leaves: NDArray[np.bool_]  # per node: leaves as a whole, and groups of fine splits
     spans: list[Span]  # parts of leaves
     keep: NDArray[np.bool_]  # per node: splits that are needed
+
+    def leave(self, forest: Forest) -> bool:
+        """Say whether the trees may stay as they are."""
+        return not self.spans and bool(self.keep[forest.feature >= 0].all())
 
 
 def find_suspects(

@@ -98,10 +98,7 @@ class Leaves:
         """Return the rows of all leaves among some nodes of one tree."""
         tree = int(np.searchsorted(self.root, nodes.start, side="right")) - 1
         first, stop = nodes.start - self.root[tree], nodes.stop - self.root[tree]
-        number = self.number[tree]
-        if stop == first + 1:
-            return np.flatnonzero(number == first)
-        return np.flatnonzero((number >= first) & (number < stop))
+        return np.flatnonzero((self.number[tree] >= first) & (self.number[tree] < stop))
 
     def of(self, rows: slice | NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaves of some rows: trees x rows."""

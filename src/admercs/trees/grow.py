@@ -147,8 +147,8 @@ class Growing:
     def _settle(self, node: int, depth: int, counted: Counted) -> list[Split]:
         """Decide about a node; a split gets two new nodes."""
         self._write(node, counted.n, counted.totals)
-        nodes = self.nodes
         choice = self._decide(node, depth, counted)
+        nodes = self.nodes
         nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = choice
         if choice[0] < 0:
             return []

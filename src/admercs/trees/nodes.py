@@ -23,9 +23,7 @@ class NodeArrays(NamedTuple):
     parent: NDArray[np.int32]
     n: NDArray[np.int64]
     impurity: NDArray[np.float64]
-    earned: NDArray[
-        np.bool_
-    ]  # while it grows: whether this split and all above it earned their full price
+    earned: NDArray[np.bool_]  # whether a split and all above it are worth their full price
 
 
 def empty_nodes(capacity: int) -> NodeArrays:
