@@ -74,7 +74,8 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
     gamma_lambda : float, default=0.5
         How far a single ordinary row acquits a context (γ_λ).
     n_iter : int, default=20
-        The most rounds of scoring rows and contexts in turn; 1 switches anomalous contexts off.
+        The most rounds of scoring rows and contexts in turn; 1 switches anomalous contexts off, and rows are not
+        compared with those most like them.
     tol : float, default=1e-6
         The rounds end when no context's score changes by more.
     feedback : {"relative", "centred", "paper"}, default="relative"
@@ -82,7 +83,8 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
         which keeps wide tables from suspecting every context. "relative": the same in units of the
         ordinary spread of evidence, so that it does not matter how many columns speak and how loud; only
         contexts whose rows stand out on their own are tried, and parts of leaves may be contexts; large
-        ones are judged by a part of their rows, and none in a table of two columns.
+        ones are judged by a part of their rows, and none in a table of two columns. Then, in a table of up to
+        half a million cells, what the rows most like a row have against them counts against it, too.
     max_bins : int or "exact", default=254
         Bins per numeric column in which thresholds are searched; "exact" tries every distinct value.
     nominal : "auto" or list of str or int, default="auto"

@@ -58,8 +58,9 @@ class ExplainsRows:
         Returns
         -------
         explanations : Explanations
-            One `RowExplanation` per row, its reasons sorted by evidence. The evidence of all reasons
-            of a row, the unlisted rest included, adds up to ``-score_samples``.
+            One `RowExplanation` per row, its reasons sorted by evidence (what is odd about the rows most
+            like it comes last). The evidence of all reasons of a row, the unlisted rest included, adds up to
+            ``-score_samples``.
         """
         check_is_fitted(self)
         piece = judge_piece(self.model_, X, labels=_row_labels(X, labels), n_jobs=self._threads())

@@ -32,8 +32,9 @@ def test_every_row_of_the_demo_can_be_opened(open_page, demo):
     for opener in page.locator("#rows .opener").all():
         opener.click()
         assert page.locator(".detail .reason").count() >= 1
-        plots = page.locator(".detail .reason svg")
-        assert plots.count() == page.locator(".detail .reason").count()
+        # What is heard from rows like this one has no picture.
+        told = page.locator(".detail .reason").filter(has_not_text="most like this car")
+        assert page.locator(".detail .reason svg").count() == told.count()
         assert "NaN" not in page.locator(".detail").inner_html()
         assert "undefined" not in page.locator(".detail").inner_html()
 

@@ -206,7 +206,10 @@ def test_saved_and_loaded(model: ADMERCS, cars: pd.DataFrame, tmp_path) -> None:
 
 
 def test_a_model_saved_before_there_were_idle_tests_and_wider_contexts(cars, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    with patch("admercs.trees.judges.SMALL_SHARE", 0.0):
+    with (
+        patch("admercs.trees.judges.SMALL_SHARE", 0.0),
+        patch("admercs.detector.neighbours.MOST_CELLS", 0),
+    ):
         model = ADMERCS().fit(cars)
     model.save(tmp_path / "new.admercs")
     with (

@@ -72,6 +72,13 @@ def differences(one: Any, other: Any) -> list[str]:
             x, y = getattr(mine, name), getattr(yours, name)
             if x.dtype != y.dtype or x.tobytes() != y.tobytes():
                 found.append(f"{room}.{name}")
+    mine, yours = one.neighbours, other.neighbours
+    for name in mine._fields[1:]:
+        if getattr(mine, name).tobytes() != getattr(yours, name).tobytes():
+            found.append(f"neighbours.{name}")
+    for name in mine.likeness._fields:
+        if getattr(mine.likeness, name).tobytes() != getattr(yours.likeness, name).tobytes():
+            found.append(f"likeness.{name}")
     for name in ("log_lambda", "evidence_quantiles"):
         if getattr(one, name).tobytes() != getattr(other, name).tobytes():
             found.append(name)

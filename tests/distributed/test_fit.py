@@ -136,7 +136,7 @@ def read_part(path: str, log: str) -> pd.DataFrame:
     return pd.read_pickle(path)
 
 
-@pytest.mark.parametrize(("likelihood", "most"), [("area", 7), ("paper", 8)])
+@pytest.mark.parametrize(("likelihood", "most"), [("area", 8), ("paper", 9)])
 def test_the_table_is_read_as_often_as_documented(
     client: Any, tmp_path: Path, likelihood: str, most: int
 ) -> None:
@@ -166,6 +166,8 @@ def test_what_comes_to_the_client_does_not_grow_with_the_rows(
         return value
 
     monkeypatch.setattr(Run, "result", weighed)
+    # Rows of small tables are compared by the client; these stand for larger ones.
+    monkeypatch.setattr("admercs.detector.neighbours.MOST_CELLS", 0)
     largest = []
     for n in (20_000, 60_000):
         sizes.clear()

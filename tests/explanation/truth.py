@@ -63,8 +63,9 @@ def check_additive(explanations: Explanations) -> None:
         assert row.score == about(-math.expm1(-row.evidence))
         if row.score < 0.99999:
             assert row.evidence == about(-math.log1p(-row.score))
-        shares = [reason.share for reason in row.reasons]
-        assert shares == sorted(shares, reverse=True)
+        own = [reason.share for reason in row.reasons if reason.kind != "neighbours"]
+        assert own == sorted(own, reverse=True)
+        assert all(reason.kind != "neighbours" for reason in row.reasons[:-1])
         for reason in row.reasons:
             assert reason.share == about(reason.evidence / row.evidence)
             assert math.fsum(part.evidence for part in reason.also) <= reason.evidence + 1e-9

@@ -94,6 +94,9 @@ def test_plots_have_what_they_need(summary):
             if reason["kind"] == "context":
                 assert summary["contexts"][reason["context"]]["counts"]
                 continue
+            if reason["kind"] == "neighbours":
+                assert "distribution" not in reason
+                continue
             column = summary["columns"][reason["target"]]
             shape = summary["distributions"][reason["distribution"]]
             kinds.add(shape["kind"])

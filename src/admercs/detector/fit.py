@@ -16,9 +16,11 @@ from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import judge_column
 from admercs.detector.judge import Judge, judge_evidence, run_blocks
 from admercs.detector.model import Model, Settings
+from admercs.detector.neighbours import find_neighbours, may_have_neighbours
 from admercs.detector.suspects import Trial, find_suspects_in_memory
 from admercs.evidence.feedback import iterate
-from admercs.table.bins import bin_table
+from admercs.evidence.neighbours import Neighbours
+from admercs.table.bins import Binning, bin_table
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest, Leaves, rows_within
@@ -100,7 +102,7 @@ def fit_model(
     forest = with_idle_tests(trial.model.forest, codes, trial.leaves, layout_of(binning), n_jobs)
     trial = trial._replace(model=replace(trial.model, forest=forest))
     del codes
-    return _let_contexts_speak(trial, table, base, settings, tell)
+    return _let_others_speak(trial, table, binning, base, settings, tell)
 
 
 def _keep_memory() -> None:
@@ -131,17 +133,19 @@ def first_model(
         n_rows=n_rows,
         evidence_quantiles=np.zeros(0),
         members={},
+        neighbours=Neighbours.nobody(len(schema.used)),
     )
 
 
-def _let_contexts_speak(
+def _let_others_speak(
     trial: Trial,
     table: Prepared,
+    binning: Binning,
     base: NDArray[np.float64],
     settings: FitSettings,
     tell: Callable[[str], Callable[[int, int], None]],
 ) -> Fitted:
-    """Find the anomalous contexts and complete the model with them."""
+    """Find the anomalous contexts and the rows that others are compared with, and complete the model."""
     model, leaves, tried, own = trial
 
     def leaf_likelihood(node: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -159,6 +163,11 @@ def _let_contexts_speak(
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)
     evidence = final_evidence(model, table, leaves, base, settings.n_jobs)
+    if may_have_neighbours(table.n_rows, table.n_columns, settings.feedback):
+        values = table.block(0, table.n_rows)
+        neighbours, heard = find_neighbours(model, binning, values, base, settings.n_jobs)
+        model = replace(model, neighbours=neighbours)
+        evidence = evidence if heard is None else heard
     model = complete_model(model, partial(np.quantile, evidence), _members(model, leaves))
     return Fitted(model, evidence, feedback.n_iter)
 
@@ -185,7 +194,7 @@ def final_evidence(
 
     def work(start: int, stop: int) -> None:
         rows = again[start:stop]
-        evidence[rows] = judge.cells(table.some(rows), leaves.of(rows)).sum(axis=1)
+        evidence[rows] = judge.own_cells(table.some(rows), leaves.of(rows)).sum(axis=1)
 
     run_blocks(work, len(again), n_jobs)
     return evidence

@@ -175,7 +175,15 @@ class Judge:
         log_omega[by_wider] = undiscount(log_omega[by_wider])
         by_root = ~by_wider & ~self._is_marginal[leaf] & (heard_root < log_omega)
         node = np.where(by_root, forest.root[:-1, None], node).astype(np.int32)
-        return Judgement(leaf, node, np.where(by_root, log_omega_root, log_omega), *parts)
+        said = np.where(by_root, log_omega_root, log_omega)
+        return Judgement(leaf, node, said, parts[0], parts[1], self._heard(block, parts))
+
+    def _heard(self, block: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what neighbours add to the parts of the evidence (attributes x rows)."""
+        if not len(self.model.neighbours.row):
+            return np.zeros(block.shape)
+        own = np.ascontiguousarray((parts[0] + parts[1]).T).sum(axis=1)
+        return np.ascontiguousarray(self.model.neighbours.evidence(block, own).T)
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
@@ -184,6 +192,22 @@ class Judge:
 
         `leaf` is each row's leaf in each tree, where that is known already.
         """
+        cells = self.own_cells(block, leaf)
+        if not len(self.model.neighbours.row):
+            return cells
+        return self.with_added(cells, self.model.neighbours.evidence(block, cells.sum(axis=1)))
+
+    def with_added(
+        self, cells: NDArray[np.float64], added: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Add what is heard from neighbours (rows x attributes) to the evidence per row and column."""
+        cells[:, self._position] += added
+        return cells
+
+    def own_cells(
+        self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the evidence per row and column of the table, without what is heard from neighbours."""
         leaf, log_omega, _, heard_root, _ = self.look(block, leaf)
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(

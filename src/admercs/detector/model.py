@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from admercs.density.kernels import Kernel
 from admercs.density.likelihoods import Likelihoods
+from admercs.evidence.neighbours import Neighbours
 from admercs.evidence.noisy_or import Weighing
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
@@ -77,6 +78,8 @@ class Model:
     members : dict of int to ndarray of int64
         Training row numbers of the anomalous contexts (leaf node → rows), at most
         `MAX_MEMBERS` each.
+    neighbours : Neighbours
+        Training rows that others are compared with.
     """
 
     schema: Schema
@@ -87,6 +90,7 @@ class Model:
     n_rows: int
     evidence_quantiles: NDArray[np.float64]
     members: dict[int, NDArray[np.int64]]
+    neighbours: Neighbours
 
     @property
     def weighing(self) -> Weighing:
@@ -97,7 +101,7 @@ class Model:
 class Judgement(NamedTuple):
     """What the model says about a block of rows; every array has one row per attribute.
 
-    The evidence against row i is the sum over attributes of ``pattern`` and ``context``.
+    The evidence against row i is the sum over attributes of ``pattern``, ``context`` and ``neighbours``.
     """
 
     leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
@@ -105,7 +109,13 @@ class Judgement(NamedTuple):
     log_omega: NDArray[np.float64]  # how likely the value is among the rows of that node
     pattern: NDArray[np.float64]  # evidence from breaking that node's pattern
     context: NDArray[np.float64]  # evidence from sitting in an anomalous context
+    neighbours: NDArray[np.float64]  # evidence from being like rows that are odd in this attribute
 
     def cells(self) -> NDArray[np.float64]:
         """Return the evidence per attribute and row."""
-        return self.pattern + self.context
+        return self.pattern + self.context + self.neighbours
+
+    def association(self) -> NDArray[np.float64]:
+        """Return the evidence per row that comes from the company it keeps."""
+        together: NDArray[np.float64] = (self.context + self.neighbours).sum(axis=0)
+        return together

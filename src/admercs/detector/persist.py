@@ -17,11 +17,12 @@ from admercs._version import __version__
 from admercs.density.likelihoods import Likelihoods
 from admercs.detector.model import Model, Settings
 from admercs.detector.sanity import check_model
+from admercs.evidence.neighbours import Likeness, Neighbours
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 
 FORMAT = "admercs model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 HEADER = "model.json"
 
 
@@ -48,6 +49,7 @@ def save_model(path: str | os.PathLike[str], model: Model, extra: dict[str, Any]
     arrays: dict[str, NDArray] = {
         **{f"forest/{name}": array for name, array in model.forest._asdict().items()},
         **{f"likelihoods/{name}": array for name, array in model.likelihoods._asdict().items()},
+        **_neighbours_to_arrays(model.neighbours),
         "log_lambda": model.log_lambda,
         "evidence_quantiles": model.evidence_quantiles,
         "members/node": np.array(list(members), np.int64),
@@ -70,6 +72,20 @@ def save_model(path: str | os.PathLike[str], model: Model, extra: dict[str, Any]
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _neighbours_to_arrays(neighbours: Neighbours) -> dict[str, NDArray]:
+    rest = neighbours._asdict()
+    likeness = rest.pop("likeness")._asdict()
+    return {
+        **{f"likeness/{name}": array for name, array in likeness.items()},
+        **{f"neighbours/{name}": array for name, array in rest.items()},
+    }
+
+
+def _neighbours_from_arrays(arrays: dict[str, NDArray]) -> Neighbours:
+    likeness = Likeness(*(arrays[f"likeness/{name}"] for name in Likeness._fields))
+    return Neighbours(likeness, *(arrays[f"neighbours/{name}"] for name in Neighbours._fields[1:]))
 
 
 def _umask() -> int:
@@ -139,6 +155,8 @@ def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
         n_nodes = len(arrays["forest/feature"])
         arrays["forest/idle"] = np.zeros(n_nodes, np.uint64)
         arrays["forest/wider"] = np.full(n_nodes, -1, np.int32)
+    if header["format_version"] < 3:  # before rows were compared with others
+        arrays |= _neighbours_to_arrays(Neighbours.nobody(len(arrays["forest/root"]) - 1))
     rows = np.split(arrays["members/row"], np.cumsum(arrays["members/count"])[:-1])
     return Model(
         schema=Schema.from_dict(header["schema"]),
@@ -149,4 +167,5 @@ def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
         n_rows=int(header["n_rows"]),
         evidence_quantiles=arrays["evidence_quantiles"],
         members={int(node): part for node, part in zip(arrays["members/node"], rows, strict=False)},
+        neighbours=_neighbours_from_arrays(arrays),
     )

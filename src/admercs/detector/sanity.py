@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.tails import N_PARTS
 from admercs.detector.model import Model
+from admercs.evidence.neighbours import Neighbours
 from admercs.trees.forest import Forest
 from admercs.trees.nodes import depths
 
@@ -17,6 +18,7 @@ def check_model(model: Model) -> None:
     check_forest(model.forest, len(model.schema.used))
     check_likelihoods(model.likelihoods, model.forest)
     _require(len(model.log_lambda) == len(model.forest.feature), "log_lambda")
+    check_neighbours(model.neighbours, len(model.schema.used))
 
 
 def check_forest(forest: Forest, n_columns: int) -> None:
@@ -106,3 +108,17 @@ def _within(numbers: NDArray, low: int, end: int) -> bool:
 def _require(holds: bool, part: str) -> None:
     if not holds:
         raise ValueError(f"its part {part!r} does not fit the rest")
+
+
+def check_neighbours(neighbours: Neighbours, n_columns: int) -> None:
+    """Check that rows can be compared."""
+    likeness, n_rows = neighbours.likeness, len(neighbours.row)
+    _require(likeness.is_nominal.shape == (n_columns,), "likeness/is_nominal")
+    _require(likeness.first.shape == (n_columns + 1,), "likeness/first")
+    _check_pointers(likeness.first, len(likeness.edges), "likeness/first")
+    n_places = len(likeness.edges) + 2 * n_columns
+    _require(n_rows == 0 or len(likeness.place) == n_places, "likeness/place")
+    _require(neighbours.profile.shape == (n_columns, n_rows), "neighbours/profile")
+    _require(neighbours.guilt.shape == (n_rows, n_columns), "neighbours/guilt")
+    for name in ("typical", "trust"):
+        _require(getattr(neighbours, name).shape == (1,), f"neighbours/{name}")

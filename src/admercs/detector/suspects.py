@@ -157,7 +157,7 @@ def own_evidence(
 
     def work(start: int, stop: int) -> None:
         here = some[start:stop]
-        cells = judge.cells(table.some(here), leaves.of(here))
+        cells = judge.own_cells(table.some(here), leaves.of(here))
         for leaf, mine in place.items():
             a, b = np.searchsorted(mine, [start, stop])
             its_cells = cells[mine[a:b] - start][:, position[columns[leaf]]]

@@ -2,10 +2,10 @@
 
 How often the raw table is read: once to learn what its columns are, once for codes and exact bin edges, once or
 twice for the densities, once to judge its rows; if leaves may hold narrow contexts, once to judge their rows column
-by column; and, if contexts turn out to be suspicious, once to judge all rows with the finished model. With the
-paper's likelihoods once more, to look up the rows of suspicious contexts. Only the first two readings need all
-columns, the others only numeric ones. Trees grow, tests that change nothing are found and contexts are iterated
-without reading.
+by column; if contexts turn out to be suspicious, once to judge all rows with the finished model; and, in a table of
+up to half a million cells, once to compare its rows. With the paper's likelihoods once more, to look up the rows of
+suspicious contexts. Only the first two readings need all columns, the others only numeric ones. Trees grow, tests
+that change nothing are found and contexts are iterated without reading.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from admercs.detector.fit import (
     remembered_contexts,
 )
 from admercs.detector.model import Model
+from admercs.detector.neighbours import may_have_neighbours
 from admercs.distributed import quantiles
 from admercs.distributed.contexts import RowsOnCluster, judge_again, judge_part
 from admercs.distributed.densities import (
@@ -41,6 +42,7 @@ from admercs.distributed.edges import encode_on_cluster
 from admercs.distributed.growth import Target, grow_on_cluster, make_targets
 from admercs.distributed.idle import idle_tests_on_cluster
 from admercs.distributed.local import some_client
+from admercs.distributed.neighbours import neighbours_on_cluster
 from admercs.distributed.pieces import (
     Placed,
     add_lists,
@@ -125,6 +127,11 @@ def fit_on_cluster(
         del pieces
         trial = trial._replace(model=replace(trial.model, forest=forest))
         model, evidence, n_iter = _let_contexts_speak(run, trial, base, columns, settings)
+        if may_have_neighbours(summary.n_rows, len(schema.used), settings.feedback):
+            neighbours, evidence = neighbours_on_cluster(
+                run, model, binning, placed, base, evidence, columns
+            )
+            model = replace(model, neighbours=neighbours)
         known = quantiles.Quantiles(run, evidence)
         members = _members(run, model, placed, n_rows)
         model = complete_model(model, known, members)

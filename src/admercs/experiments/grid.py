@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from admercs.density.fitting import fit_likelihoods
-from admercs.detector.fit import FitSettings
+from admercs.detector.fit import FitSettings, first_model
 from admercs.detector.judge import Judge
-from admercs.detector.model import Model
 from admercs.estimator import ADMERCS
 from admercs.evidence.feedback import iterate
 from admercs.experiments.algorithms import Point, Scored
@@ -144,16 +143,7 @@ class _Forest:
             settings.judging.rho,
             1,
         )
-        model = Model(
-            schema=self.schema,
-            forest=self.forest,
-            likelihoods=likelihoods,
-            log_lambda=np.full(len(self.forest.feature), -np.inf),
-            settings=settings.judging,
-            n_rows=self.table.n_rows,
-            evidence_quantiles=np.zeros(0),
-            members={},
-        )
+        model = first_model(self.schema, self.forest, likelihoods, settings, self.table.n_rows)
         return Judge(model).look(self.table.block(0, self.table.n_rows)).log_omega
 
     def _evidence(self, log_omega: np.ndarray, settings: FitSettings) -> np.ndarray:

@@ -128,10 +128,10 @@ class Reason:
 
     Attributes
     ----------
-    kind : {"pattern", "context"}
-        The row breaks a pattern, or it belongs to an anomalous context.
+    kind : {"pattern", "context", "neighbours"}
+        The row breaks a pattern, it belongs to an anomalous context, or the rows most like it are odd.
     target : str
-        The attribute that is odd, or that the context was found for.
+        The attribute that is odd, that the context was found for, or that most is odd about those rows.
     value : number, text, date, … or None
         The row's own value of the target; None when it is missing.
     value_text : str
@@ -139,11 +139,11 @@ class Reason:
     conditions : tuple of Condition
         What the row has in common with the rows it is compared with. Empty: the whole table.
     typical : Typical or None
-        What is typical among those rows; None for an anomalous context.
+        What is typical among those rows; only of a pattern.
     n : int
         Training rows that satisfy the conditions.
     likelihood : float or None
-        How likely the row's value is there, from 0 to 1 (typical); None for an anomalous context.
+        How likely the row's value is there, from 0 to 1 (typical); only of a pattern.
     evidence : float
         The part of the row's evidence that is due to this reason and those in ``also``.
     share : float
@@ -153,11 +153,13 @@ class Reason:
         with may be a wider context or the whole table; `conditions` and `n` say which rows.
     also : tuple of Reason
         The same oddity seen from other sides: other attributes of the same relation.
+    rows : tuple of int
+        Of ``"neighbours"``: numbers of the training rows that say most, counted from 0.
     text : str
         The reason as a sentence.
     """
 
-    kind: Literal["pattern", "context"]
+    kind: Literal["pattern", "context", "neighbours"]
     target: str
     value: Value
     value_text: str
@@ -169,12 +171,13 @@ class Reason:
     share: float
     context: int
     also: tuple[Reason, ...] = ()
+    rows: tuple[int, ...] = ()
     text: str = ""
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes the reason speaks of: the target (of a pattern) and the conditions'."""
-        names = (self.target,) if self.kind == "pattern" else ()
+        """The attributes the reason speaks of: the target (unless of a context) and the conditions'."""
+        names = () if self.kind == "context" else (self.target,)
         return (*names, *(condition.attribute for condition in self.conditions))
 
     def __str__(self) -> str:
@@ -200,6 +203,7 @@ class Reason:
             "share": self.share,
             "context": self.context,
             "also": [other.to_dict() for other in self.also],
+            "rows": plain(self.rows),
             "text": self.text,
         }
 
@@ -219,14 +223,14 @@ class RowExplanation:
     percentile : float
         Percentage of the training rows that are less anomalous.
     reasons : tuple of Reason
-        The strongest reasons, strongest first.
+        The strongest reasons, strongest first; what is odd about the rows most like it comes last.
     rest : float
         The evidence of the reasons that are not listed.
     n_rest : int
         How many those are; traces below a thousandth of the evidence are not counted.
     by_association : bool
         Whether more than half of the evidence comes from the company the row keeps (anomalous
-        contexts) instead of from its own values.
+        contexts, and rows like it) instead of from its own values.
     cells : dict of str to float
         The evidence per attribute; it adds up to ``evidence`` as well.
     """

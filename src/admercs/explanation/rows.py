@@ -17,6 +17,7 @@ from admercs.explanation.plain import Value, is_count
 from admercs.explanation.reasons import Reason, RowExplanation
 from admercs.explanation.sentences import (
     context_sentence,
+    neighbours_sentence,
     pattern_sentence,
     strain_sentence,
     subject,
@@ -32,6 +33,8 @@ Raw = Callable[[int, int], object]
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 _SAME = 1e-12  # sums of the same numbers in another order
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
+# Of a row's neighbours, and of what is odd about them, so many are named, if they say half as much as the first.
+NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
 
 
 def explain_rows(
@@ -120,6 +123,7 @@ class _Teller:
         self.groups = similar_contexts(voice.model)
         self.names = [column.name for column in voice.model.schema.used]
         self.cells = judgement.cells()
+        self.association = judgement.association()
         self.percentiles = _percentiles(voice.model, self.cells.sum(axis=0))
 
     def explain(self, row: int, label: Any) -> RowExplanation:
@@ -131,6 +135,8 @@ class _Teller:
         listed = views
         if self.top is not None:
             listed = [view for view in views[: self.top] if view.total >= MIN_SHARE * evidence]
+        # What a row did itself comes first, what company it keeps last.
+        listed = sorted(listed, key=lambda view: view.kind == "neighbours")
         rest = evidence - math.fsum(view.total for view in listed)
         return RowExplanation(
             label=label,
@@ -140,7 +146,7 @@ class _Teller:
             reasons=tuple(self.reason(view, row, evidence) for view in listed),
             rest=max(0.0, rest) if len(listed) < len(views) or negligible else 0.0,
             n_rest=len(views) - len(listed),
-            by_association=bool(self.judgement.context[:, row].sum() > evidence / 2),
+            by_association=bool(self.association[row] > evidence / 2),
             cells=dict(zip(self.names, cells, strict=True)),
         )
 
@@ -152,8 +158,12 @@ class _Teller:
         n = int(voice.model.forest.n[view.node])
         who = subject(voice.noun, conditions, n)
         typical = likelihood = None
+        rows: tuple[int, ...] = ()
         if view.kind == "context":
             text = context_sentence(who, voice.guilt(view.leaf))
+        elif view.kind == "neighbours":
+            rows = self.odd_neighbours(row)
+            text = neighbours_sentence(voice.noun, self.odd_among_neighbours(row))
         else:
             typical = voice.typical(view.attribute, view.node, own)
             likelihood = math.exp(self.judgement.log_omega[view.attribute, row])
@@ -165,7 +175,7 @@ class _Teller:
                 text = pattern_sentence(who, typical, clause)
         also = tuple(self.reason(other, row, evidence) for other in _flat(view))
         return Reason(
-            kind="context" if view.kind == "context" else "pattern",
+            kind=view.kind,
             target=self.names[view.attribute],
             value=self.native(view.attribute, row, raw),
             value_text=voice.value_text(view.attribute, own, raw),
@@ -177,8 +187,23 @@ class _Teller:
             share=view.total / evidence if evidence > 0 else 0.0,
             context=view.leaf,
             also=also,
+            rows=rows,
             text=text + self.echo(view, also),
         )
+
+    def odd_neighbours(self, row: int) -> tuple[int, ...]:
+        """Return the training rows that say most about a row they are like."""
+        neighbours = self.voice.model.neighbours
+        said = neighbours.nearest(self.values[:, row]) * neighbours.guilt.sum(axis=1)
+        order = np.argsort(-said, kind="stable")[:NAMED_ROWS]
+        return tuple(neighbours.row[order[said[order] >= NAMED_SHARE * said.max()]].tolist())
+
+    def odd_among_neighbours(self, row: int) -> list[str]:
+        """Name the attributes in which the rows most like a row are odd."""
+        heard = self.judgement.neighbours[:, row]
+        order = np.argsort(-heard, kind="stable")[:NAMED_ATTRIBUTES]
+        named = order[heard[order] >= NAMED_SHARE * heard.max()]
+        return [self.voice.column(int(attribute)).name for attribute in named]
 
     def echo(self, view: View, also: tuple[Reason, ...]) -> str:
         """Mention the other sides from which the same oddity is seen."""

@@ -11,6 +11,7 @@ from admercs.explanation.values import join
 __all__ = [
     "Noun",
     "context_sentence",
+    "neighbours_sentence",
     "own_clause",
     "pattern_sentence",
     "strain_sentence",
@@ -79,6 +80,20 @@ def context_sentence(who: str, guilt: float) -> str:
     """State that a context is anomalous, given the mean score of its rows."""
     how = "nearly all" if guilt >= 0.9 else "mostly" if guilt >= 0.75 else "often"
     return f"{who} are {how} anomalous."
+
+
+def neighbours_sentence(noun: Noun, names: list[str]) -> str:
+    """State that the rows most like a row are odd, and in which attributes.
+
+    Examples
+    --------
+    >>> neighbours_sentence(Noun.of("cars"), ["price", "doors"])
+    'The cars most like this car are odd as well, mostly in price and doors.'
+    """
+    return (
+        f"The {noun.plural} most like this {noun.singular} are odd as well, mostly in "
+        f"{join(names, 'and')}."
+    )
 
 
 def own_clause(noun: Noun, name: str, value: str, *, named: bool, note: str = "") -> str:

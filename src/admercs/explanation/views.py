@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +21,7 @@ _SPEAKS = 0.5
 class View:
     """One piece of evidence: what an attribute looks like from one node."""
 
-    kind: str  # "pattern" or "context"
+    kind: Literal["pattern", "context", "neighbours"]
     attribute: int
     leaf: int
     node: int  # the node it is compared with
@@ -71,6 +72,12 @@ def merged_views(
         involved = voice.paths.attributes(leaf)
         contexts.append(View("context", attribute, leaf, leaf, evidence, involved))
     views = _merge_relations(patterns) + _merge_contexts(contexts, groups)
+    heard = judgement.neighbours[:, row]
+    evidence = float(heard.sum())
+    if evidence > negligible:
+        attribute = int(heard.argmax())
+        leaf, root = int(judgement.leaf[attribute, row]), int(voice.model.forest.root[attribute])
+        views.append(View("neighbours", attribute, leaf, root, evidence, 1 << attribute))
     return sorted(views, key=lambda view: (-view.total, view.attribute))
 
 

@@ -71,6 +71,8 @@ class Voice:
         forest = self.model.forest
         if reason.kind == "context":
             return self.scorer(reason.context)
+        if reason.kind == "neighbours":
+            return int(forest.root[forest.tree_of(reason.context)])
         if reason.context < len(forest.n):
             for node in forest.path(reason.context):
                 if forest.n[node] == reason.n:

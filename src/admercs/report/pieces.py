@@ -185,7 +185,7 @@ class _Tally:
         judgement = self.judge.judge(self.table.block(start, stop))
         cells = judgement.cells()
         evidence = self.evidence[start:stop] = cells.sum(axis=0)
-        self.association[start:stop] = judgement.context.sum(axis=0) > evidence / 2
+        self.association[start:stop] = judgement.association() > evidence / 2
         self._cells[start // BLOCK] = cells.sum(axis=1)
         for leaf, tree in self._tree_of.items():
             inside = np.flatnonzero(judgement.leaf[tree] == leaf)

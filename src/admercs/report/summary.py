@@ -201,7 +201,7 @@ class _Rows:
             "share": significant(reason.share),
             "context": self.context_of.get(reason.context) if reason.kind == "context" else None,
         }
-        return told if reason.kind == "context" else told | self.plot(reason, values)
+        return told | self.plot(reason, values) if reason.kind == "pattern" else told
 
     def plot(self, reason: Reason, values: Any) -> dict[str, Any]:
         """Return what the plot of a broken pattern needs besides the distribution."""

@@ -2,6 +2,7 @@
 
 function reasonPlot(reason) {
   if (reason.kind === "context") return contextFigure(data.contexts[reason.context]);
+  if (reason.kind === "neighbours") return null;
   const column = data.columns[reason.target];
   const context = data.distributions[reason.distribution];
   if (!column || !context || !column.distribution) return null;

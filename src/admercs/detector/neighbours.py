@@ -1,0 +1,125 @@
+"""Finding the rows that others are compared with, and how far they are to be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.detector.judge import Judge, run_blocks
+from admercs.detector.model import Model
+from admercs.evidence.neighbours import Likeness, Neighbours, find_trust, passed_on
+from admercs.evidence.suspects import LEAST_COLUMNS
+from admercs.table.bins import Binning
+
+Floats = NDArray[np.float64]
+
+# Others are compared with no more rows than these, however many there are.
+MOST_KNOWN = 1000
+# In so few rows nobody is like anybody.
+LEAST_ROWS = 20
+# In a larger table comparing would take longer than all the rest.
+MOST_CELLS = 500_000
+
+
+def may_have_neighbours(n_rows: int, n_columns: int, feedback: str | None) -> bool:
+    """Say whether the rows of a table are compared with each other."""
+    possible = n_rows >= LEAST_ROWS and n_columns >= LEAST_COLUMNS
+    return feedback == "relative" and possible and n_rows * n_columns <= MOST_CELLS
+
+
+def find_neighbours(
+    model: Model, binning: Binning, values: Floats, base: Floats, n_jobs: int = 1
+) -> tuple[Neighbours, Floats | None]:
+    """Return the rows that others are compared with, and the evidence with what is heard from them.
+
+    Parameters
+    ----------
+    model : Model
+        With its anomalous contexts.
+    binning : Binning
+        The bins of its columns.
+    values : ndarray of float64, columns x rows
+        The training table.
+    base : ndarray of float64
+        The evidence against its rows before any context was suspected.
+    n_jobs : int, default=1
+        Threads.
+
+    Returns
+    -------
+    neighbours : Neighbours
+    evidence : ndarray of float64 or None
+        None if there is nothing to be heard.
+    """
+    asked = _meet(model, binning, values, float(np.median(base)))
+    heard = np.empty(values.shape[::-1])
+
+    def listen(start: int, stop: int) -> None:
+        heard[start:stop] = asked.heard(np.ascontiguousarray(values[:, start:stop]))
+
+    run_blocks(listen, len(base), n_jobs)
+    total = heard.sum(axis=1)
+    trust = find_trust(np.maximum(0.0, base - np.median(base)), total)
+    if trust == 0.0:
+        return Neighbours.nobody(len(values)), None
+    found = asked._replace(typical=np.array([np.median(total)]), trust=np.array([trust]))
+    judge = Judge(model)
+    evidence = np.empty(len(base))
+
+    def add(start: int, stop: int) -> None:
+        cells = judge.own_cells(np.ascontiguousarray(values[:, start:stop]))
+        added = found.added(heard[start:stop], cells.sum(axis=1))
+        evidence[start:stop] = judge.with_added(cells, added).sum(axis=1)
+
+    run_blocks(add, len(base), n_jobs)
+    return found, evidence
+
+
+def _meet(model: Model, binning: Binning, values: Floats, typical: float) -> Neighbours:
+    """Return the rows that others are compared with, and what they pass on."""
+    likeness = Likeness.of(binning, values)
+    known = choose_rows(values)
+    theirs = np.ascontiguousarray(values[:, known])
+    acquitted = replace(model, log_lambda=np.full_like(model.log_lambda, -np.inf))
+    cells = Judge(acquitted).own_cells(theirs)
+    cells = cells[:, [column.position for column in model.schema.used]]
+    nothing = np.zeros(1)
+    return Neighbours(
+        likeness, known, likeness.profile(theirs), passed_on(cells, typical), nothing, nothing
+    )
+
+
+def choose_rows(values: Floats) -> NDArray[np.int64]:
+    """Return the numbers of the rows that others are compared with: all, or some at random.
+
+    At random, and yet always the same ones: a table gives the same model each time, in parts and in any order of
+    its rows.
+    """
+    n_rows = values.shape[1]
+    if n_rows <= MOST_KNOWN:
+        return np.arange(n_rows)
+    return np.sort(np.argsort(_lots(values), kind="stable")[:MOST_KNOWN])
+
+
+def _lots(values: Floats) -> NDArray[np.uint64]:
+    """Draw a number for each row that depends on its values only; equal rows each draw their own."""
+    # Minus zero is zero, and what is missing is missing.
+    lots = np.zeros(values.shape[1], np.uint64)
+    for column in values:
+        lots = _scramble(lots ^ (np.nan_to_num(column, nan=np.pi) + 0.0).view(np.uint64))
+    order = np.argsort(lots, kind="stable")
+    ordered = lots[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    turn = np.arange(len(lots)) - np.repeat(first, np.diff(np.append(first, len(lots))))
+    lots[order] = _scramble(ordered + turn.astype(np.uint64))
+    return lots
+
+
+def _scramble(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Turn numbers into others that look random: the last steps of the generator splitmix64."""
+    numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
