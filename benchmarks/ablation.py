@@ -26,6 +26,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from admercs import ADMERCS
 from admercs.datasets import DataNotFoundError
 from admercs.detector.judge import Judge
+from admercs.evidence.neighbours import WORD
 from admercs.experiments.benchmarks import list_sets, load_set
 from admercs.experiments.published import BENCHMARKS
 from admercs.table import prepare, read_frame
@@ -112,6 +113,10 @@ VARIANTS: dict[str, Scores] = {
     ),
     "feedback with two columns too": patched("admercs.evidence.suspects.LEAST_COLUMNS", 0),
     "all rows of a context judge it": patched("admercs.evidence.feedback.JURY_ROWS", 1 << 60),
+    "rows are not compared with each other": patched("admercs.detector.neighbours.MOST_CELLS", 0),
+    "rows most like a row are trusted in any table": patched(
+        "admercs.detector.neighbours.find_trust", lambda *_: WORD
+    ),
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),
     "no feedback, only leaf and table, added": views(np.add),
