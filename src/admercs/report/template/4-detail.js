@@ -102,7 +102,7 @@ function detail(row) {
   return el("div", { class: "detail", role: "region", "aria-label": `Reasons for ${row.label}` },
     el("div", { class: "detail-head" },
       el("h3", {}, el("span", { text: row.label }), " ", el("small", { text: rowHeadline(row) })), actions),
-    row.association ? el("p", { class: "muted", text: "Its own values look ordinary; it stands out mainly by the company it keeps." }) : null,
+    row.association ? el("p", { class: "muted", text: "It stands out mainly by the company it keeps, less by its own values." }) : null,
     row.reasons.length ? el("ol", { class: "reasons" }, ...row.reasons.map(reasonItem)) : el("p", { class: "muted", text: "Nothing speaks against this row." }),
     row.rest > 0.0005 ? el("p", { class: "muted small", text: `Smaller reasons, not listed: ${percent(row.rest)} of the evidence.` }) : null,
     el("h4", { text: "All values of this row" }),
