@@ -165,7 +165,7 @@ def _let_others_speak(
     evidence = final_evidence(model, table, leaves, base, settings.n_jobs)
     if may_have_neighbours(table.n_rows, table.n_columns, settings.feedback):
         values = table.block(0, table.n_rows)
-        neighbours, heard = find_neighbours(model, binning, values, base, settings.n_jobs)
+        neighbours, heard = find_neighbours(model, binning, values, base, leaves, settings.n_jobs)
         model = replace(model, neighbours=neighbours)
         evidence = evidence if heard is None else heard
     model = complete_model(model, partial(np.quantile, evidence), _members(model, leaves))

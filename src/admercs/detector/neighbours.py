@@ -12,6 +12,7 @@ from admercs.detector.model import Model
 from admercs.evidence.neighbours import Likeness, Neighbours, find_trust, passed_on
 from admercs.evidence.suspects import LEAST_COLUMNS
 from admercs.table.bins import Binning
+from admercs.trees.forest import Leaves
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,12 @@ def may_have_neighbours(n_rows: int, n_columns: int, feedback: str | None) -> bo
 
 
 def find_neighbours(
-    model: Model, binning: Binning, values: Floats, base: Floats, n_jobs: int = 1
+    model: Model,
+    binning: Binning,
+    values: Floats,
+    base: Floats,
+    leaves: Leaves | None = None,
+    n_jobs: int = 1,
 ) -> tuple[Neighbours, Floats | None]:
     """Return the rows that others are compared with, and the evidence with what is heard from them.
 
@@ -44,6 +50,8 @@ def find_neighbours(
         The training table.
     base : ndarray of float64
         The evidence against its rows before any context was suspected.
+    leaves : Leaves, optional
+        The rows' leaves, where they are known: walking all rows down takes time, and compiling that more.
     n_jobs : int, default=1
         Threads.
 
@@ -53,7 +61,7 @@ def find_neighbours(
     evidence : ndarray of float64 or None
         None if there is nothing to be heard.
     """
-    asked = _meet(model, binning, values, float(np.median(base)))
+    asked = _meet(model, binning, values, float(np.median(base)), leaves)
     heard = np.empty(values.shape[::-1])
 
     def listen(start: int, stop: int) -> None:
@@ -69,7 +77,8 @@ def find_neighbours(
     evidence = np.empty(len(base))
 
     def add(start: int, stop: int) -> None:
-        cells = judge.own_cells(np.ascontiguousarray(values[:, start:stop]))
+        where = None if leaves is None else leaves.of(slice(start, stop))
+        cells = judge.own_cells(np.ascontiguousarray(values[:, start:stop]), where)
         added = found.added(heard[start:stop], cells.sum(axis=1))
         evidence[start:stop] = judge.with_added(cells, added).sum(axis=1)
 
@@ -77,13 +86,15 @@ def find_neighbours(
     return found, evidence
 
 
-def _meet(model: Model, binning: Binning, values: Floats, typical: float) -> Neighbours:
+def _meet(
+    model: Model, binning: Binning, values: Floats, typical: float, leaves: Leaves | None
+) -> Neighbours:
     """Return the rows that others are compared with, and what they pass on."""
     likeness = Likeness.of(binning, values)
     known = choose_rows(values)
     theirs = np.ascontiguousarray(values[:, known])
     acquitted = replace(model, log_lambda=np.full_like(model.log_lambda, -np.inf))
-    cells = Judge(acquitted).own_cells(theirs)
+    cells = Judge(acquitted).own_cells(theirs, None if leaves is None else leaves.of(known))
     cells = cells[:, [column.position for column in model.schema.used]]
     nothing = np.zeros(1)
     return Neighbours(
