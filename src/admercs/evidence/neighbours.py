@@ -148,18 +148,19 @@ class Neighbours(NamedTuple):
     def _weights(self, profile: Bytes) -> Floats:
         """Return how near each of the rows is to others (others x rows), 0 of those that are not asked."""
         away = self._distances(profile)
-        alike = away == 0
-        n_alike = alike.sum(axis=1)
+        n_alike = np.count_nonzero(away == 0, axis=1)
+        n_near = min(self.n_near, len(self.row) - 1)
+        nearest = np.partition(away, n_near, axis=1)[:, : n_near + 1]
         # A row of the training table is not its own witness: of those that are just alike one is passed over.
-        last = np.minimum(self.n_near + (n_alike > 0), len(self.row)) - 1
-        ordered = np.partition(away, np.unique(last), axis=1)
-        horizon = ordered[np.arange(len(away)), last] + 1
-        near = np.maximum(0, horizon[:, None] - away).astype(np.float64)
+        last = np.where(n_alike > 0, nearest[:, n_near], nearest[:, :n_near].max(axis=1))
+        horizon = last.astype(np.int64) + 1
+        near = np.maximum(0, horizon.astype(away.dtype)[:, None] - away).astype(np.float64)
         # Whole numbers: sums of them, times what is passed on, are exact in any order.
-        several = np.flatnonzero(n_alike > 1)
-        near[several] *= n_alike[several, None]
-        where = np.nonzero(alike)
-        near[where] = (horizon * (n_alike - 1))[where[0]]
+        with_alike = np.flatnonzero(n_alike)
+        near[with_alike] *= n_alike[with_alike, None]
+        row, known = np.nonzero(away[with_alike] == 0)
+        row = with_alike[row]
+        near[row, known] = (horizon * (n_alike - 1))[row]
         return near
 
     def _distances(self, profile: Bytes) -> NDArray[np.signedinteger]:
