@@ -30,8 +30,9 @@ def test_several_slips_in_one_column_are_found() -> None:
     assert set(np.argsort(-ADMERCS().fit(people).scores_)[:3]) == {3, 4, 5}
 
 
-def test_further_out_is_never_more_likely_and_has_an_end() -> None:
-    model = ADMERCS(n_iter=1).fit(ages(1000))
+@pytest.mark.parametrize("n_iter", [1, 20])
+def test_further_out_is_never_more_likely_and_has_an_end(n_iter: int) -> None:
+    model = ADMERCS(n_iter=n_iter).fit(ages(1000))
     far = np.zeros((6, 3))
     far[:, 0] = 95, 120, 200, 455, 1e6, 1e300
     evidence = -model.score_samples(far)
@@ -39,7 +40,11 @@ def test_further_out_is_never_more_likely_and_has_an_end() -> None:
     assert evidence[3] > evidence[0] + 2
     assert evidence[-1] == evidence[-2] < 3 * np.log(1000)
     below = far * [-1, 1, 1]
-    assert -model.score_samples(below)[-1] == evidence[-1]
+    other_end = -model.score_samples(below)[-1]
+    if n_iter == 1:
+        assert other_end == evidence[-1]
+    # Other rows are like those at the other end, and may be a little odder.
+    assert other_end == pytest.approx(evidence[-1], rel=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -162,12 +162,15 @@ def _let_others_speak(
         tried=tried, own=own, progress=tell("iterating"),
     )  # fmt: skip
     model = replace(model, log_lambda=feedback.log_lambda)
-    evidence = final_evidence(model, table, leaves, base, settings.n_jobs)
+    found = None
     if may_have_neighbours(table.n_rows, table.n_columns, settings.feedback):
         values = table.block(0, table.n_rows)
-        neighbours, heard = find_neighbours(model, binning, values, base, leaves, settings.n_jobs)
+        found = find_neighbours(model, binning, values, base, leaves, settings.n_jobs)
+    if found is None:
+        evidence = final_evidence(model, table, leaves, base, settings.n_jobs)
+    else:
+        neighbours, evidence = found
         model = replace(model, neighbours=neighbours)
-        evidence = evidence if heard is None else heard
     model = complete_model(model, partial(np.quantile, evidence), _members(model, leaves))
     return Fitted(model, evidence, feedback.n_iter)
 

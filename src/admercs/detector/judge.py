@@ -182,8 +182,7 @@ class Judge:
         """Return what neighbours add to the parts of the evidence (attributes x rows)."""
         if not len(self.model.neighbours.row):
             return np.zeros(block.shape)
-        own = np.ascontiguousarray((parts[0] + parts[1]).T).sum(axis=1)
-        return np.ascontiguousarray(self.model.neighbours.evidence(block, own).T)
+        return self.model.neighbours.evidence(block, parts.sum(axis=(0, 1))).T
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None

@@ -37,8 +37,10 @@ def find_neighbours(
     base: Floats,
     leaves: Leaves | None = None,
     n_jobs: int = 1,
-) -> tuple[Neighbours, Floats | None]:
+) -> tuple[Neighbours, Floats] | None:
     """Return the rows that others are compared with, and the evidence with what is heard from them.
+
+    None if there is nothing to be heard.
 
     Parameters
     ----------
@@ -54,14 +56,9 @@ def find_neighbours(
         The rows' leaves, where they are known: walking all rows down takes time, and compiling that more.
     n_jobs : int, default=1
         Threads.
-
-    Returns
-    -------
-    neighbours : Neighbours
-    evidence : ndarray of float64 or None
-        None if there is nothing to be heard.
     """
-    asked = _meet(model, binning, values, float(np.median(base)), leaves)
+    typical = float(np.median(base))
+    asked = _meet(model, binning, values, typical, leaves)
     heard = np.empty(values.shape[::-1])
 
     def listen(start: int, stop: int) -> None:
@@ -69,9 +66,9 @@ def find_neighbours(
 
     run_blocks(listen, len(base), n_jobs)
     total = heard.sum(axis=1)
-    trust = find_trust(np.maximum(0.0, base - np.median(base)), total)
+    trust = find_trust(np.maximum(0.0, base - typical), total)
     if trust == 0.0:
-        return Neighbours.nobody(len(values)), None
+        return None
     found = asked._replace(typical=np.array([np.median(total)]), trust=np.array([trust]))
     judge = Judge(model)
     evidence = np.empty(len(base))

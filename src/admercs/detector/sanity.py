@@ -96,20 +96,6 @@ def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
     _require(len(likelihoods.tail) == N_PARTS * forest.n_trees, "likelihoods/tail")
 
 
-def _check_pointers(pointers: NDArray, end: int, name: str) -> None:
-    inside = len(pointers) > 0 and pointers[0] == 0 and pointers[-1] == end
-    _require(bool(inside and np.all(np.diff(pointers) >= 0)), name)
-
-
-def _within(numbers: NDArray, low: int, end: int) -> bool:
-    return len(numbers) == 0 or (int(numbers.min()) >= low and int(numbers.max()) < end)
-
-
-def _require(holds: bool, part: str) -> None:
-    if not holds:
-        raise ValueError(f"its part {part!r} does not fit the rest")
-
-
 def check_neighbours(neighbours: Neighbours, n_columns: int) -> None:
     """Check that rows can be compared."""
     likeness, n_rows = neighbours.likeness, len(neighbours.row)
@@ -122,3 +108,17 @@ def check_neighbours(neighbours: Neighbours, n_columns: int) -> None:
     _require(neighbours.guilt.shape == (n_rows, n_columns), "neighbours/guilt")
     for name in ("typical", "trust"):
         _require(getattr(neighbours, name).shape == (1,), f"neighbours/{name}")
+
+
+def _check_pointers(pointers: NDArray, end: int, name: str) -> None:
+    inside = len(pointers) > 0 and pointers[0] == 0 and pointers[-1] == end
+    _require(bool(inside and np.all(np.diff(pointers) >= 0)), name)
+
+
+def _within(numbers: NDArray, low: int, end: int) -> bool:
+    return len(numbers) == 0 or (int(numbers.min()) >= low and int(numbers.max()) < end)
+
+
+def _require(holds: bool, part: str) -> None:
+    if not holds:
+        raise ValueError(f"its part {part!r} does not fit the rest")

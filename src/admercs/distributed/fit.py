@@ -2,10 +2,11 @@
 
 How often the raw table is read: once to learn what its columns are, once for codes and exact bin edges, once or
 twice for the densities, once to judge its rows; if leaves may hold narrow contexts, once to judge their rows column
-by column; if contexts turn out to be suspicious, once to judge all rows with the finished model; and, in a table of
-up to half a million cells, once to compare its rows. With the paper's likelihoods once more, to look up the rows of
-suspicious contexts. Only the first two readings need all columns, the others only numeric ones. Trees grow, tests
-that change nothing are found and contexts are iterated without reading.
+by column; and, if contexts turn out to be suspicious, once to judge all rows with the finished model. In a table of
+up to half a million cells rows are compared with each other in its place, and judged again only if that tells
+nothing. With the paper's likelihoods once more, to look up the rows of suspicious contexts. Only the first two
+readings need all columns, the others only numeric ones. Trees grow, tests that change nothing are found and
+contexts are iterated without reading.
 """
 
 from __future__ import annotations
@@ -126,11 +127,14 @@ def fit_on_cluster(
         forest = idle_tests_on_cluster(run, pieces, placed, binning, trial.model.forest)
         del pieces
         trial = trial._replace(model=replace(trial.model, forest=forest))
-        model, evidence, n_iter = _let_contexts_speak(run, trial, base, columns, settings)
+        model, n_iter = _let_contexts_speak(run, trial, base, columns, settings)
+        found = None
         if may_have_neighbours(summary.n_rows, len(schema.used), settings.feedback):
-            neighbours, evidence = neighbours_on_cluster(
-                run, model, binning, placed, base, evidence, columns
-            )
+            found = neighbours_on_cluster(run, model, binning, placed, base, columns)
+        if found is None:
+            evidence = _judge_finally(run, model, placed, base, columns)
+        else:
+            neighbours, evidence = found
             model = replace(model, neighbours=neighbours)
         known = quantiles.Quantiles(run, evidence)
         members = _members(run, model, placed, n_rows)
@@ -189,8 +193,8 @@ def _let_contexts_speak(
     base: list[Future],
     columns: list[int],
     settings: FitSettings,
-) -> tuple[Model, list[Future], int]:
-    """Find the anomalous contexts; return the evidence by the finished model, on the workers."""
+) -> tuple[Model, int]:
+    """Find the anomalous contexts."""
     model, placed, tried, narrow, own = trial
     rows = RowsOnCluster(
         run, run.share(model), model.forest, placed, base, columns,
@@ -200,13 +204,17 @@ def _let_contexts_speak(
         rows, model.forest, tried, settings.judging.gamma_lambda,
         settings.judging.feedback, settings.n_iter, settings.tol, partial(run.tell, "iterating"),
     )  # fmt: skip
-    model = replace(model, log_lambda=log_lambda)
-    if (log_lambda > -np.inf).any():
-        shared = run.share(model)
-        base = run.read(
-            "judging, finally", judge_again, shared, each=[placed, base], columns=columns
-        )
-    return model, base, n_iter
+    return replace(model, log_lambda=log_lambda), n_iter
+
+
+def _judge_finally(
+    run: Run, model: Model, placed: list[Future], base: list[Future], columns: list[int]
+) -> list[Future]:
+    """Return the evidence by the model with its contexts, on the workers."""
+    if not (model.log_lambda > -np.inf).any():
+        return base
+    shared = run.share(model)
+    return run.read("judging, finally", judge_again, shared, each=[placed, base], columns=columns)
 
 
 def _members(

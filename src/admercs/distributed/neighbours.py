@@ -30,20 +30,22 @@ def neighbours_on_cluster(
     binning: Binning,
     placed: Sequence[Future],
     base: Sequence[Future],
-    evidence: list[Future],
     columns: list[int],
-) -> tuple[Neighbours, list[Future]]:
+) -> tuple[Neighbours, list[Future]] | None:
     """Return what ``detector.neighbours.find_neighbours`` does; the evidence is on the workers."""
     schema = run.share(model.schema)
     parts = run.read("neighbours", values_of_part, schema, each=[placed], columns=columns)
     values = run.result(parts)
     before = np.concatenate(run.result(list(base)))
-    found, heard = find_neighbours(model, binning, np.concatenate(values, axis=1), before)
-    if heard is None:
-        return found, evidence
-    together = run.share(heard)
+    found = find_neighbours(model, binning, np.concatenate(values, axis=1), before)
+    if found is None:
+        return None
+    neighbours, evidence = found
+    together = run.share(evidence)
     ends = np.cumsum([0, *(part.shape[1] for part in values)]).tolist()
-    return found, [run.submit(some_of, together, start, stop) for start, stop in pairwise(ends)]
+    return neighbours, [
+        run.submit(some_of, together, start, stop) for start, stop in pairwise(ends)
+    ]
 
 
 def values_of_part(part: Any, placed: Placed, schema: Schema) -> Floats:
