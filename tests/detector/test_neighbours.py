@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from admercs import ADMERCS
-from admercs.datasets import make_synth_cs
+from admercs.datasets import make_electric_vehicles, make_synth_cs
 from admercs.detector.judge import Judge
 from admercs.detector.model import Model
 from admercs.detector.neighbours import MOST_KNOWN, choose_rows
 from admercs.detector.persist import ModelFileError
 from admercs.detector.sanity import check_neighbours
-from admercs.evidence.neighbours import WORD, Neighbours
+from admercs.evidence.neighbours import APART, THIRD, WORD, Company, Neighbours
 from admercs.table import prepare, read_frame
 
 
@@ -55,6 +55,12 @@ def without(X: Any) -> ADMERCS:
         return ADMERCS().fit(X)
 
 
+def hearing(X: Any) -> ADMERCS:
+    """Return a model that does not mind how far away those most like a row are."""
+    with patch("admercs.detector.neighbours.APART", 0.0):
+        return ADMERCS().fit(X)
+
+
 def evidence(model: ADMERCS, table: Any) -> np.ndarray:
     return -model.score_samples(table)
 
@@ -63,8 +69,8 @@ def working_values(model: Model, table: pd.DataFrame) -> np.ndarray:
     return prepare(read_frame(table), model.schema).block(0, len(table))
 
 
-def by_hand(table: pd.DataFrame, guilt: np.ndarray, row: int, n_near: int) -> np.ndarray:
-    """Return what is heard about a row of a table of which all rows are known, by counting."""
+def by_hand(table: pd.DataFrame, guilt: np.ndarray, row: int, n_near: int) -> Company:
+    """Return what comparing a row of a table says of which all rows are known, by counting."""
     away = np.zeros(len(table))
     for name in table:
         column = table[name]
@@ -77,12 +83,12 @@ def by_hand(table: pd.DataFrame, guilt: np.ndarray, row: int, n_near: int) -> np
         both = (column.isna() & np.isnan(column[row])).to_numpy()
         away += np.where(unlike, 127, np.where(both, 0, apart))
     others = np.delete(np.arange(len(table)), row)
-    horizon = np.sort(away[others])[n_near - 1]
-    weight = np.maximum(0, horizon + 1 - away[others])
-    return weight @ guilt[others] / weight.sum()
+    nearest = np.sort(away[others])[:n_near]
+    weight = np.maximum(0, nearest[-1] + 1 - away[others])
+    return Company(weight @ guilt[others] / weight.sum(), nearest.mean() / table.shape[1])
 
 
-def test_what_is_heard_agrees_with_counting() -> None:
+def test_comparing_agrees_with_counting() -> None:
     rng = np.random.default_rng(3)
     table = pd.DataFrame(
         {
@@ -96,10 +102,13 @@ def test_what_is_heard_agrees_with_counting() -> None:
     model = ADMERCS().fit(table).model_
     known = model.neighbours
     assert known.row.tolist() == list(range(150))
-    heard = known.heard(working_values(model, table))
+    company = known.meet(working_values(model, table))
     guilt = known.guilt / 4096
     for row in range(0, 150, 7):
-        np.testing.assert_allclose(heard[row], by_hand(table, guilt, row, known.n_near), rtol=1e-9)
+        heard, away = by_hand(table, guilt, row, known.n_near)
+        np.testing.assert_allclose(company.heard[row], heard, rtol=1e-9)
+        assert company.away[row] == pytest.approx(away, rel=1e-9)
+    assert known.usual == pytest.approx(np.quantile(company.away, 0.75))
 
 
 def test_what_is_passed_on_is_what_breaks_patterns_beyond_the_typical_row(
@@ -117,10 +126,10 @@ def test_anomalies_of_one_kind_give_each_other_away() -> None:
     gains = []
     for seed in range(5):
         X, y = frauds(seed=seed)
-        before, after = evidence(without(X), X), evidence(ADMERCS().fit(X), X)
+        before, after = evidence(without(X), X), evidence(hearing(X), X)
         gains.append(average_precision_score(y, after) - average_precision_score(y, before))
         assert roc_auc_score(y, after) > roc_auc_score(y, before)
-    assert np.mean(gains) > 0.03
+    assert np.mean(gains) > 0.02
 
 
 def test_where_columns_are_noise_nothing_is_trusted() -> None:
@@ -135,10 +144,30 @@ def test_a_row_is_not_its_own_witness() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4)) + rng.normal(size=(300, 1))
     X[0, 0] += 30
-    judged = ADMERCS().fit(X)
+    judged = hearing(X)
     alone = without(X)
     # Nobody is like it in being odd, so that next to nothing is added.
     assert evidence(judged, X)[0] == pytest.approx(evidence(alone, X)[0], rel=0.01)
+
+
+def test_who_stands_apart_has_more_against_it() -> None:
+    table = make_electric_vehicles(0, as_frame="pandas").table
+    model = ADMERCS().fit(table)
+    known = model.model_.neighbours
+    assert 0 < known.louder * THIRD <= APART
+    away = known.meet(working_values(model.model_, table)).away
+    before, after = evidence(hearing(table), table), evidence(model, table)
+    factor = 1 + known.louder * np.maximum(0, away - known.usual)
+    np.testing.assert_allclose(after, before * factor, rtol=1e-12)
+    assert np.mean(factor > 1) == pytest.approx(0.25, abs=0.01)
+
+
+def test_where_those_who_stand_apart_are_not_odd_it_does_not_count(
+    model: ADMERCS, table: pd.DataFrame
+) -> None:
+    assert model.model_.neighbours.trust > 0
+    assert model.model_.neighbours.louder == 0
+    np.testing.assert_array_equal(evidence(model, table), evidence(hearing(table), table))
 
 
 def test_scoring_again_gives_the_same_scores(model: ADMERCS, table: pd.DataFrame) -> None:
@@ -174,7 +203,7 @@ def test_the_stronger_one_speaks(
     others = trust * max(0.0, sum(heard) - typical)
     assert np.all(added >= 0)
     assert own + added.sum() == pytest.approx(np.hypot(own, others), abs=1e-9)
-    assert added.sum() <= others * (1 + 1e-9)
+    assert added.sum() <= others * (1 + 1e-9) + 1e-150
 
 
 def test_reasons_name_rows_that_are_alike_and_odd(model: ADMERCS, table: pd.DataFrame) -> None:
@@ -193,6 +222,21 @@ def test_reasons_name_rows_that_are_alike_and_odd(model: ADMERCS, table: pd.Data
             assert np.all(known.guilt[places].sum(axis=1) > 0)
             assert reason.target in reason.text
     assert told > 10
+
+
+def test_reasons_say_in_what_a_row_stands_apart() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 1)) + 0.3 * rng.normal(size=(300, 6)))
+    table.columns = [f"figure {k}" for k in range(6)]
+    table.iloc[7, [2, 4]] = [-3.0, 3.0]  # nobody is small in one and large in the other
+    explained = ADMERCS().fit(table).explain(table.iloc[[7]], top=None, noun="shops")[0]
+    reason = explained.reasons[-1]
+    assert reason.kind == "neighbours"
+    assert "differ from it more than usual, mostly in figure" in reason.text
+    assert {"figure 2", "figure 4"} & set(reason.text.rstrip(".").split("mostly in ")[-1].split(" and "))
+    total = sum(each.evidence for each in explained.reasons) + explained.rest
+    assert total == pytest.approx(explained.evidence, rel=1e-12)
+    assert not explained.by_association
 
 
 @pytest.mark.parametrize(
@@ -263,6 +307,17 @@ def test_a_model_saved_before_rows_were_compared(table: pd.DataFrame, tmp_path: 
     np.testing.assert_array_equal(evidence(ADMERCS.load(old), table), evidence(alone, table))
 
 
+def test_a_model_saved_before_it_mattered_how_far_away_they_are(
+    table: pd.DataFrame, tmp_path: Path
+) -> None:
+    deaf = hearing(table)
+    deaf.save(tmp_path / "new.admercs")
+    old = rewritten(
+        tmp_path / "new.admercs", tmp_path / "old.admercs", 3, ("neighbours/usual", "neighbours/louder")
+    )  # fmt: skip
+    np.testing.assert_array_equal(evidence(ADMERCS.load(old), table), evidence(deaf, table))
+
+
 def test_a_model_file_without_its_neighbours_is_damaged(model: ADMERCS, tmp_path: Path) -> None:
     model.save(tmp_path / "new.admercs")
     cut = rewritten(tmp_path / "new.admercs", tmp_path / "cut.admercs", 3, ("neighbours/guilt",))
@@ -270,7 +325,7 @@ def test_a_model_file_without_its_neighbours_is_damaged(model: ADMERCS, tmp_path
         ADMERCS.load(cut)
 
 
-@pytest.mark.parametrize("name", ["row", "profile", "guilt", "typical", "trust"])
+@pytest.mark.parametrize("name", ["row", "profile", "guilt", "typical", "trust", "usual", "louder"])
 def test_neighbours_that_do_not_fit(model: ADMERCS, name: str) -> None:
     known, n_columns = model.model_.neighbours, len(model.model_.schema.used)
     check_neighbours(known, n_columns)

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from admercs import ADMERCS
+from admercs.datasets import make_electric_vehicles
 from admercs.distributed.drafts import Bracket
 from admercs.distributed.run import Run
 from tests.detector.test_fine import animals, fine_contexts
@@ -94,6 +95,17 @@ def test_narrow_contexts_are_those_of_the_whole_table(client: Any, max_bins: Any
     parts = ADMERCS(max_bins=max_bins).fit(cut(table, [0, 300, 500, 1]))
     assert differences(whole.model_, parts.model_) == []
     np.testing.assert_array_equal(parts.scores_.compute().to_numpy(), whole.scores_)
+
+
+def test_gaps_acquit_the_same_contexts(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = make_electric_vehicles(0, as_frame="pandas").table
+    whole = ADMERCS().fit(table)
+    parts = ADMERCS().fit(cut(table, [0, 300, 500, 1]))
+    assert differences(whole.model_, parts.model_) == []
+    np.testing.assert_array_equal(parts.scores_.compute().to_numpy(), whole.scores_)
+    # Else nobody would have been acquitted.
+    monkeypatch.setattr("admercs.evidence.suspects._with_gaps", lambda *_: {})
+    assert len(ADMERCS().fit(table).contexts_) > len(whole.contexts_)
 
 
 def test_groups_of_fine_splits_are_those_of_the_whole_table(client: Any) -> None:

@@ -18,7 +18,7 @@ from admercs.evidence.noisy_or import (
     weigh_cells,
 )
 from admercs.evidence.rising import RisingQuantiles
-from admercs.evidence.suspects import UNIT, Yardstick, add_guilt, best_span, find_suspects
+from admercs.evidence.suspects import UNIT, Columns, Yardstick, add_guilt, best_span, find_suspects
 from admercs.evidence.threshold import automatic_threshold
 
 
@@ -143,7 +143,7 @@ def relative_feedback(base: np.ndarray, in_context: np.ndarray) -> np.ndarray:
     suspects = find_suspects(
         Anyone(base, leaves, 5),
         trees,
-        [0, 0, 0],
+        Columns([0, 0, 0], [False] * 3),
         2,
         "relative",
         len(base),  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from admercs.density.lookup import judge_column
 from admercs.density.tails import N_PARTS, fall_far
 from admercs.detector.model import Judgement, Model
 from admercs.evidence.excuses import find_excuses, heard
+from admercs.evidence.neighbours import Company
 from admercs.evidence.noisy_or import (
     discount,
     log_complement,
@@ -176,13 +177,19 @@ class Judge:
         by_root = ~by_wider & ~self._is_marginal[leaf] & (heard_root < log_omega)
         node = np.where(by_root, forest.root[:-1, None], node).astype(np.int32)
         said = np.where(by_root, log_omega_root, log_omega)
-        return Judgement(leaf, node, said, parts[0], parts[1], self._heard(block, parts))
+        heard, apart = self._compare(block, parts.sum(axis=0))
+        return Judgement(leaf, node, said, parts[0], parts[1], heard, apart)
 
-    def _heard(self, block: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what neighbours add to the parts of the evidence (attributes x rows)."""
-        if not len(self.model.neighbours.row):
-            return np.zeros(block.shape)
-        return self.model.neighbours.evidence(block, parts.sum(axis=(0, 1))).T
+    def _compare(
+        self, block: NDArray[np.float64], own: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what is added to the rows' own evidence by what is heard, and by standing apart."""
+        known = self.model.neighbours
+        if not len(known.row):
+            return np.zeros(block.shape), np.zeros(block.shape)
+        company = known.meet(block)
+        heard = known.added(company.heard, own.sum(axis=0)).T
+        return heard, (own + heard) * known.apart(company.away)
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
@@ -194,19 +201,19 @@ class Judge:
         cells = self.own_cells(block, leaf)
         if not len(self.model.neighbours.row):
             return cells
-        return self.with_added(cells, self.model.neighbours.evidence(block, cells.sum(axis=1)))
+        return self.in_company(cells, self.model.neighbours.meet(block))
 
-    def with_added(
-        self, cells: NDArray[np.float64], added: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Add what is heard from neighbours (rows x attributes) to the evidence per row and column."""
-        cells[:, self._position] += added
+    def in_company(self, cells: NDArray[np.float64], company: Company) -> NDArray[np.float64]:
+        """Add to the evidence per row and column what comparing the rows with others has shown."""
+        known = self.model.neighbours
+        cells[:, self._position] += known.added(company.heard, cells.sum(axis=1))
+        cells *= 1.0 + known.apart(company.away)[:, None]
         return cells
 
     def own_cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
     ) -> NDArray[np.float64]:
-        """Return the evidence per row and column of the table, without what is heard from neighbours."""
+        """Return the evidence per row and column of the table before the rows are compared with others."""
         leaf, log_omega, _, heard_root, _ = self.look(block, leaf)
         cells = np.zeros((block.shape[1], len(self.model.schema.columns)))
         weigh_cells(

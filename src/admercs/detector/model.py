@@ -101,7 +101,7 @@ class Model:
 class Judgement(NamedTuple):
     """What the model says about a block of rows; every array has one row per attribute.
 
-    The evidence against row i is the sum over attributes of ``pattern``, ``context`` and ``neighbours``.
+    The evidence against row i is the sum over attributes of ``pattern``, ``context``, ``neighbours`` and ``apart``.
     """
 
     leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
@@ -110,10 +110,11 @@ class Judgement(NamedTuple):
     pattern: NDArray[np.float64]  # evidence from breaking that node's pattern
     context: NDArray[np.float64]  # evidence from sitting in an anomalous context
     neighbours: NDArray[np.float64]  # evidence from being like rows that are odd in this attribute
+    apart: NDArray[np.float64]  # by how much all of that grew: no other row is much like this one
 
     def cells(self) -> NDArray[np.float64]:
         """Return the evidence per attribute and row."""
-        return self.pattern + self.context + self.neighbours
+        return self.pattern + self.context + self.neighbours + self.apart
 
     def association(self) -> NDArray[np.float64]:
         """Return the evidence per row that comes from the company it keeps."""

@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 
 from admercs.detector.judge import Judge, run_blocks
 from admercs.detector.model import Model
-from admercs.evidence.neighbours import Likeness, Neighbours, find_trust, passed_on
+from admercs.evidence.likeness import Likeness
+from admercs.evidence.neighbours import (
+    APART,
+    THIRD,
+    USUAL,
+    WORD,
+    Company,
+    Neighbours,
+    find_trust,
+    passed_on,
+)
 from admercs.evidence.suspects import LEAST_COLUMNS
 from admercs.table.bins import Binning
 from admercs.trees.forest import Leaves
@@ -38,9 +48,9 @@ def find_neighbours(
     leaves: Leaves | None = None,
     n_jobs: int = 1,
 ) -> tuple[Neighbours, Floats] | None:
-    """Return the rows that others are compared with, and the evidence with what is heard from them.
+    """Return the rows that others are compared with, and the evidence after all have been.
 
-    None if there is nothing to be heard.
+    None if comparing says nothing.
 
     Parameters
     ----------
@@ -57,33 +67,39 @@ def find_neighbours(
     n_jobs : int, default=1
         Threads.
     """
-    typical = float(np.median(base))
-    asked = _meet(model, binning, values, typical, leaves)
-    heard = np.empty(values.shape[::-1])
+    asked = _introduce(model, binning, values, float(np.median(base)), leaves)
+    judge = Judge(replace(model, neighbours=asked))
+    company = Company(np.empty(values.shape[::-1]), np.empty(len(base)))
+    cells = np.empty((len(base), len(model.schema.columns)))
 
     def listen(start: int, stop: int) -> None:
-        heard[start:stop] = asked.heard(np.ascontiguousarray(values[:, start:stop]))
+        block = np.ascontiguousarray(values[:, start:stop])
+        company.heard[start:stop], company.away[start:stop] = asked.meet(block)
+        where = None if leaves is None else leaves.of(slice(start, stop))
+        cells[start:stop] = judge.own_cells(block, where)
 
     run_blocks(listen, len(base), n_jobs)
-    total = heard.sum(axis=1)
-    trust = find_trust(np.maximum(0.0, base - typical), total)
-    if trust == 0.0:
+    heard = company.heard.sum(axis=1)
+    found = asked._replace(
+        typical=np.array([np.median(heard)]),
+        trust=np.array([WORD * find_trust(_guilt(base), heard)]),
+        usual=np.quantile(company.away, [USUAL]),
+    )
+    cells = Judge(replace(model, neighbours=found)).in_company(cells, company)
+    trust = find_trust(_guilt(cells.sum(axis=1)), company.away)
+    found = found._replace(louder=np.array([APART / THIRD * trust]))
+    if found.trust == found.louder == 0.0:
         return None
-    found = asked._replace(typical=np.array([np.median(total)]), trust=np.array([trust]))
-    judge = Judge(model)
-    evidence = np.empty(len(base))
-
-    def add(start: int, stop: int) -> None:
-        where = None if leaves is None else leaves.of(slice(start, stop))
-        cells = judge.own_cells(np.ascontiguousarray(values[:, start:stop]), where)
-        added = found.added(heard[start:stop], cells.sum(axis=1))
-        evidence[start:stop] = judge.with_added(cells, added).sum(axis=1)
-
-    run_blocks(add, len(base), n_jobs)
-    return found, evidence
+    cells *= 1.0 + found.apart(company.away)[:, None]
+    return found, cells.sum(axis=1)
 
 
-def _meet(
+def _guilt(evidence: Floats) -> Floats:
+    """Return the evidence of rows beyond that of a typical one."""
+    return np.maximum(0.0, evidence - np.median(evidence))
+
+
+def _introduce(
     model: Model, binning: Binning, values: Floats, typical: float, leaves: Leaves | None
 ) -> Neighbours:
     """Return the rows that others are compared with, and what they pass on."""
@@ -95,8 +111,9 @@ def _meet(
     cells = cells[:, [column.position for column in model.schema.used]]
     nothing = np.zeros(1)
     return Neighbours(
-        likeness, known, likeness.profile(theirs), passed_on(cells, typical), nothing, nothing
-    )
+        likeness, known, likeness.profile(theirs), passed_on(cells, typical),
+        nothing, nothing, nothing, nothing,
+    )  # fmt: skip
 
 
 def choose_rows(values: Floats) -> NDArray[np.int64]:

@@ -17,12 +17,13 @@ from admercs._version import __version__
 from admercs.density.likelihoods import Likelihoods
 from admercs.detector.model import Model, Settings
 from admercs.detector.sanity import check_model
-from admercs.evidence.neighbours import Likeness, Neighbours
+from admercs.evidence.likeness import Likeness
+from admercs.evidence.neighbours import Neighbours
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 
 FORMAT = "admercs model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 HEADER = "model.json"
 
 
@@ -157,6 +158,8 @@ def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
         arrays["forest/wider"] = np.full(n_nodes, -1, np.int32)
     if header["format_version"] < 3:  # before rows were compared with others
         arrays |= _neighbours_to_arrays(Neighbours.nobody(len(arrays["forest/root"]) - 1))
+    elif header["format_version"] < 4:  # before it mattered how far away they are
+        arrays |= {f"neighbours/{name}": np.zeros(1) for name in ("usual", "louder")}
     rows = np.split(arrays["members/row"], np.cumsum(arrays["members/count"])[:-1])
     return Model(
         schema=Schema.from_dict(header["schema"]),

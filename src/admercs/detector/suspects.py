@@ -15,6 +15,8 @@ from admercs.detector.model import Model
 from admercs.evidence.suspects import (
     OWN_WORD,
     Aside,
+    Asked,
+    Columns,
     Floats,
     Ints,
     Own,
@@ -26,7 +28,6 @@ from admercs.evidence.suspects import (
     fixed_guilt,
 )
 from admercs.table.bins import Binning
-from admercs.table.columns import Column
 from admercs.table.prepared import Prepared
 from admercs.trees.forest import Forest, Leaves
 from admercs.trees.levels import Codes
@@ -79,9 +80,9 @@ class WitnessesInMemory:
             )
         )  # fmt: skip
 
-    def set_aside(self, columns: Mapping[int, Sequence[int]]) -> None:
+    def set_aside(self, asked: Mapping[int, Asked]) -> None:
         """Take less of what the rows of some leaves have against them in some columns."""
-        self._own = own_evidence(self._model, self._table, self._leaves, columns, self._n_jobs)
+        self._own = own_evidence(self._model, self._table, self._leaves, asked, self._n_jobs)
 
     def own_of(self, rearranged: Rearranged) -> Own:
         """Return what is set aside of the rows of narrow contexts."""
@@ -122,7 +123,7 @@ def guilt_by_code(
         root, stop = forest.root[tree], forest.root[tree + 1]
         nodes = [_counted_from(root, forest.below(leaf)) for leaf in some]
         number, part = leaves.number[tree], sums[done : done + len(some)]
-        if some[0] in own:
+        if some[0] in own:  # then all are
             for place, leaf in enumerate(some):
                 rows = own[leaf].rows
                 add_by_code(
@@ -143,13 +144,13 @@ def own_evidence(
     model: Model,
     table: Prepared,
     leaves: Leaves,
-    columns: Mapping[int, Sequence[int]],
+    asked: Mapping[int, Asked],
     n_jobs: int = 1,
 ) -> Own:
     """Return the rows of some leaves, and what they do not testify with of their evidence in some columns."""
     forest = model.forest
     position = np.array([column.position for column in model.schema.used])
-    rows = {leaf: leaves.rows_among(forest.below(leaf)) for leaf in columns}
+    rows = {leaf: leaves.rows_among(forest.below(leaf)) for leaf in asked}
     some = np.unique(np.concatenate(list(rows.values())))
     place = {leaf: np.searchsorted(some, mine) for leaf, mine in rows.items()}
     own = {leaf: np.empty(len(mine)) for leaf, mine in rows.items()}
@@ -157,17 +158,24 @@ def own_evidence(
 
     def work(start: int, stop: int) -> None:
         here = some[start:stop]
-        cells = judge.own_cells(table.some(here), leaves.of(here))
+        values = table.some(here)
+        cells = judge.own_cells(values, leaves.of(here))
         for leaf, mine in place.items():
             a, b = np.searchsorted(mine, [start, stop])
-            its_cells = cells[mine[a:b] - start][:, position[columns[leaf]]]
-            own[leaf][a:b] = (1 - OWN_WORD) * its_cells.sum(axis=1)
+            its, columns = mine[a:b] - start, asked[leaf].columns
+            said = cells[its][:, position[columns]]
+            if asked[leaf].gaps:
+                own[leaf][a:b] = (said * np.isnan(values[columns][:, its].T)).sum(axis=1)
+            else:
+                own[leaf][a:b] = (1 - OWN_WORD) * said.sum(axis=1)
 
     run_blocks(work, len(some), n_jobs)
-    share = {
-        leaf: 1 - (1 - OWN_WORD) * len(asked) / forest.n_trees for leaf, asked in columns.items()
-    }
-    return {leaf: Aside(mine, own[leaf], share[leaf]) for leaf, mine in rows.items()}
+
+    def share(question: Asked) -> float:
+        less = 0.0 if question.gaps else (1 - OWN_WORD) * len(question.columns)
+        return 1 - less / forest.n_trees
+
+    return {leaf: Aside(mine, own[leaf], share(asked[leaf])) for leaf, mine in rows.items()}
 
 
 def own_inside(own: Own, rearranged: Rearranged, codes: Codes) -> Own:
@@ -182,9 +190,14 @@ def own_inside(own: Own, rearranged: Rearranged, codes: Codes) -> Own:
     return inside
 
 
-def n_categories(columns: Sequence[Column]) -> list[int]:
-    """Return the number of categories of each column; 0 for numbers."""
-    return [len(column.categories) if column.role == "nominal" else 0 for column in columns]
+def columns_of(model: Model) -> Columns:
+    """Return what is to be known of the columns of a model."""
+    likelihoods = model.likelihoods
+    n_missing = likelihoods.n_missing[likelihoods.slot[model.forest.root[:-1]]]
+    return Columns(
+        [len(used.categories) if used.role == "nominal" else 0 for used in model.schema.used],
+        (n_missing > 0).tolist(),
+    )
 
 
 def rearranged_model(
@@ -224,7 +237,7 @@ def find_suspects_in_memory(
     n_codes = int(binning.n_codes.max())
     rows = WitnessesInMemory(model, table, codes, n_codes, leaves, base, n_jobs)
     suspects = find_suspects(
-        rows, model.forest, n_categories(model.schema.used), n_codes, feedback, smallest_leaf,
+        rows, model.forest, columns_of(model), n_codes, feedback, smallest_leaf,
         fine=model.settings.likelihood == "area",
     )  # fmt: skip
     if suspects.leave(model.forest):

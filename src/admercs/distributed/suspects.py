@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from admercs.detector.model import Model
 from admercs.detector.suspects import (
+    columns_of,
     guilt_by_code,
-    n_categories,
     own_evidence,
     own_inside,
     rearranged_model,
@@ -20,7 +20,15 @@ from admercs.detector.suspects import (
 from admercs.distributed.pieces import HalfRead, Piece, Placed, add_up
 from admercs.distributed.quantiles import Quantiles
 from admercs.distributed.run import Run
-from admercs.evidence.suspects import Floats, Ints, Own, Yardstick, add_guilt, find_suspects
+from admercs.evidence.suspects import (
+    Asked,
+    Floats,
+    Ints,
+    Own,
+    Yardstick,
+    add_guilt,
+    find_suspects,
+)
 from admercs.table.bins import Binning
 from admercs.trees.forest import Forest
 from admercs.trees.rearranged import Rearranged
@@ -87,10 +95,10 @@ class WitnessesOnCluster:
         ]  # fmt: skip
         return list(self._run.result(self._run.reduce(add_up, parts)))
 
-    def set_aside(self, columns: Mapping[int, Sequence[int]]) -> None:
+    def set_aside(self, asked: Mapping[int, Asked]) -> None:
         """Take less of what the rows of some leaves have against them in some columns."""
         self._own = self._run.read(
-            "suspects", own_of_part, self._model, self._run.share(dict(columns)),
+            "suspects", own_of_part, self._model, self._run.share(dict(asked)),
             each=[self._placed], columns=self._columns,
         )  # fmt: skip
 
@@ -125,7 +133,7 @@ def find_suspects_on_cluster(
     n_codes = int(binning.n_codes.max())
     rows = WitnessesOnCluster(run, shared, model.forest, n_codes, pieces, placed, base, columns)
     suspects = find_suspects(
-        rows, model.forest, n_categories(model.schema.used), n_codes, feedback, smallest_leaf,
+        rows, model.forest, columns_of(model), n_codes, feedback, smallest_leaf,
         fine=model.settings.likelihood == "area",
     )  # fmt: skip
     if suspects.leave(model.forest):
@@ -173,9 +181,9 @@ def sum_by_code(
     return add_up(parts)
 
 
-def own_of_part(part: Any, placed: Placed, model: Model, columns: dict[int, Sequence[int]]) -> Own:
+def own_of_part(part: Any, placed: Placed, model: Model, asked: dict[int, Asked]) -> Own:
     """Return what a partition's rows in some leaves do not testify with."""
-    return own_evidence(model, HalfRead(part, model.schema, placed), placed.leaves, columns)
+    return own_evidence(model, HalfRead(part, model.schema, placed), placed.leaves, asked)
 
 
 def own_inside_part(own: Own, piece: Piece, rearranged: Rearranged) -> Own:

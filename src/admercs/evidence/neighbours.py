@@ -1,10 +1,12 @@
-"""Guilty by association, once more: what the rows most like a row have against them.
+"""Rows compared with each other in all columns at once: guilty by association, once more, and standing apart.
 
 A context is about a few columns. Anomalies of one kind are alike in many, each a little odd in other columns than
-the next, and no context may hold just them. So every row is compared with some rows of the training table in all
-columns at once, and the guilt of those most like it is heard besides its own. How much that counts the table itself
-says: as far as rows are as guilty as those most like them. Where most columns are noise, likeness says nothing and
-nothing is added. What contexts say is not passed on: it was said to all their rows already.
+the next, and no context may hold just them. So every row is compared with some rows of the training table, and the
+guilt of those most like it is heard besides its own. What contexts say is not passed on: it was said to all their
+rows already. And where even those most like it are far away, all that is odd about a row counts more.
+
+How much either counts the table itself says: as far as rows are as guilty as those most like them, and as far as
+rows that stand apart are guilty. Where most columns are noise, likeness says nothing and nothing is added.
 """
 
 from __future__ import annotations
@@ -15,16 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.table.bins import Binning, encode
+from admercs.evidence.likeness import TOP_RANK, Bytes, Likeness
 
 Floats = NDArray[np.float64]
-Bytes = NDArray[np.uint8]
 
-# Numbers are compared by their rank, from 0 to this; the next byte stands for a missing value.
-TOP_RANK = 254
-NO_VALUE = 255
-# Two categories, or a value and none, are as far apart as two values of which each half of a column has one.
-UNLIKE = TOP_RANK // 2
 # One in so many rows is near, but at least and at most these numbers of them.
 NEAR = 15
 LEAST_NEAR, MOST_NEAR = 5, 30
@@ -34,52 +30,19 @@ UNIT = float(1 << 12)
 TOGETHER = 1 << 17
 # How much what is heard counts if it could be trusted completely, compared with what a row itself has against it.
 WORD = 3.0
+# A row stands apart if those most like it are further away than those of so many of all rows.
+USUAL = 0.75
+# By how much the evidence against a row then grows, if that could be trusted completely, for each third of all
+# ranks: as far are two rows apart in a column on average.
+APART = 2.5
+THIRD = TOP_RANK / 3
 
 
-class Likeness(NamedTuple):
-    """How the values of each column are compared: a byte for each."""
+class Company(NamedTuple):
+    """What is known about rows from comparing them with others."""
 
-    edges: Floats  # where the bins of numeric columns end, one column after the other
-    first: NDArray[np.int64]  # of each column's edges, and one past the last
-    place: Bytes  # of each code of numeric columns, two more than there are edges
-    is_nominal: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, binning: Binning, values: Floats) -> Likeness:
-        """Rank the values of a table (columns x rows)."""
-        n_edges = [len(edges) for edges in binning.edges]
-        places = [
-            np.full(2, NO_VALUE, np.uint8) if nominal else _places(encode(column, edges), len(edges) + 2)
-            for column, edges, nominal in zip(values, binning.edges, binning.is_nominal, strict=True)
-        ]  # fmt: skip
-        return cls(
-            np.concatenate([np.empty(0), *binning.edges]),
-            np.cumsum([0, *n_edges]),
-            np.concatenate([np.empty(0, np.uint8), *places]),
-            binning.is_nominal,
-        )
-
-    def profile(self, values: Floats) -> Bytes:
-        """Return the byte of each value (columns x rows)."""
-        out = np.empty(values.shape, np.uint8)
-        for m, column in enumerate(values):
-            if self.is_nominal[m]:
-                out[m] = np.minimum(np.nan_to_num(column), NO_VALUE)
-            else:
-                first, last = self.first[m], self.first[m + 1]
-                place = self.place[first + 2 * m : last + 2 * m + 2]
-                out[m] = place[encode(column, self.edges[first:last])]
-        return out
-
-
-def _places(codes: NDArray[np.unsignedinteger], n_codes: int) -> Bytes:
-    """Return the place of each code: the middle rank of the values that have it."""
-    counts = np.bincount(codes, minlength=n_codes)
-    counts[0] = 0  # missing values have no rank
-    middle = np.cumsum(counts) - counts / 2
-    place = np.rint(TOP_RANK * middle / max(1, counts.sum())).astype(np.uint8)
-    place[0] = NO_VALUE
-    return place
+    heard: Floats  # rows x columns: what those most like them have against them
+    away: Floats  # per row: how far away these are, in ranks of a column
 
 
 class Neighbours(NamedTuple):
@@ -91,6 +54,8 @@ class Neighbours(NamedTuple):
     guilt: Floats  # rows x columns, in fixed point: what each column has against them
     typical: Floats  # what is heard about a typical row (one number)
     trust: Floats  # how much of what is heard beyond that counts (one number)
+    usual: Floats  # how far away those most like a row may be without it standing apart (one number)
+    louder: Floats  # how much more evidence counts for each rank beyond that (one number)
 
     @classmethod
     def nobody(cls, n_columns: int) -> Neighbours:
@@ -101,7 +66,7 @@ class Neighbours(NamedTuple):
         nothing = np.zeros(1)
         return cls(
             likeness, np.empty(0, np.int64), np.empty((n_columns, 0), np.uint8),
-            np.empty((0, n_columns)), nothing, nothing,
+            np.empty((0, n_columns)), nothing, nothing, nothing, nothing,
         )  # fmt: skip
 
     @property
@@ -109,22 +74,18 @@ class Neighbours(NamedTuple):
         """How many of them are near to a row."""
         return min(MOST_NEAR, max(LEAST_NEAR, len(self.row) // NEAR))
 
-    def heard(self, values: Floats) -> Floats:
-        """Return what is heard about rows from those most like them (rows x columns)."""
+    def meet(self, values: Floats) -> Company:
+        """Compare rows (columns x rows) with those that are known."""
         profile = self.likeness.profile(values)
-        out = np.empty(profile.shape[::-1])
+        heard, away = np.empty(profile.shape[::-1]), np.empty(profile.shape[1])
         step = max(1, TOGETHER // len(self.row))
-        for start in range(0, len(out), step):
+        for start in range(0, len(away), step):
             rows = slice(start, start + step)
-            weight = self._weights(profile[:, rows])
+            weight, away[rows] = self._nearest(profile[:, rows])
             total = weight.sum(axis=1, keepdims=True)
             said = weight @ self.guilt
-            out[rows] = np.divide(said, UNIT * total, out=np.zeros_like(said), where=total > 0)
-        return out
-
-    def evidence(self, values: Floats, own: Floats) -> Floats:
-        """Return what is added to the evidence against rows, of which `own` is known (rows x columns)."""
-        return self.added(self.heard(values), own)
+            heard[rows] = np.divide(said, UNIT * total, out=np.zeros_like(said), where=total > 0)
+        return Company(heard, away)
 
     def added(self, heard: Floats, own: Floats) -> Floats:
         """Return what is added to the evidence against rows, given what is heard about them (rows x columns).
@@ -140,47 +101,52 @@ class Neighbours(NamedTuple):
         share = np.divide(more, total, out=np.zeros_like(own), where=others > 0)
         return heard * share[:, None]
 
+    def apart(self, away: Floats) -> Floats:
+        """Return by how much the evidence against rows grows: their nearest are further away than usual."""
+        grown: Floats = self.louder * np.maximum(0.0, away - self.usual)
+        return grown
+
     def nearest(self, values: Floats) -> Floats:
         """Return the weight of each of the rows in what is heard about one row."""
-        weight: Floats = self._weights(self.likeness.profile(values[:, None]))[0]
-        return weight
+        weight, _ = self._nearest(self.likeness.profile(values[:, None]))
+        return weight[0]
 
-    def _weights(self, profile: Bytes) -> Floats:
-        """Return how near each of the rows is to others (others x rows), 0 of those that are not asked."""
-        away = self._distances(profile)
-        n_alike = np.count_nonzero(away == 0, axis=1)
+    def differences(self, values: Floats) -> Floats:
+        """Return how far away, column by column, those most like one row are."""
+        profile = self.likeness.profile(values[:, None])
+        weight, _ = self._nearest(profile)
+        apart = self.likeness.differences(profile, self.profile)
+        return np.array([float((each * weight).sum()) for each in apart])
+
+    def _nearest(self, profile: Bytes) -> tuple[Floats, Floats]:
+        """Return how near each of the rows is to others (others x rows), and how far the nearest are on average.
+
+        0 of those that are not asked.
+        """
+        distance = self.likeness.distances(profile, self.profile)
+        n_alike = np.count_nonzero(distance == 0, axis=1)
         n_near = min(self.n_near, len(self.row) - 1)
-        nearest = np.partition(away, n_near, axis=1)[:, : n_near + 1]
+        nearest = np.partition(distance, n_near, axis=1)[:, : n_near + 1]
         # A row of the training table is not its own witness: of those that are just alike one is passed over.
-        last = np.where(n_alike > 0, nearest[:, n_near], nearest[:, :n_near].max(axis=1))
-        horizon = last.astype(np.int64) + 1
-        near = np.maximum(0, horizon.astype(away.dtype)[:, None] - away).astype(np.float64)
+        furthest = nearest[:, :n_near].max(axis=1)
+        last = np.where(n_alike > 0, nearest[:, n_near], furthest).astype(np.int64)
+        others = np.where(n_alike > 0, 0, nearest[:, n_near])
+        away = (nearest.sum(axis=1, dtype=np.int64) - others) / (n_near * len(profile))
+        return self._weights(distance, n_alike, last + 1), away
+
+    @staticmethod
+    def _weights(
+        distance: NDArray[np.signedinteger], n_alike: NDArray[np.int64], horizon: NDArray[np.int64]
+    ) -> Floats:
+        """Return weights that fall with the distance, to nothing at the horizon."""
+        near = np.maximum(0, horizon.astype(distance.dtype)[:, None] - distance).astype(np.float64)
         # Whole numbers: sums of them, times what is passed on, are exact in any order.
         with_alike = np.flatnonzero(n_alike)
         near[with_alike] *= n_alike[with_alike, None]
-        row, known = np.nonzero(away[with_alike] == 0)
+        row, known = np.nonzero(distance[with_alike] == 0)
         row = with_alike[row]
         near[row, known] = (horizon * (n_alike - 1))[row]
         return near
-
-    def _distances(self, profile: Bytes) -> NDArray[np.signedinteger]:
-        """Return how far away each of the rows is from others (others x rows)."""
-        # Few columns fit into two bytes, and those are added up faster.
-        small = np.int16 if TOP_RANK * len(profile) < np.iinfo(np.int16).max else np.int32
-        away = np.zeros((profile.shape[1], len(self.row)), small)
-        apart = np.empty(away.shape, np.int16)
-        for own, theirs, nominal in zip(
-            profile.astype(np.int16)[:, :, None], self.profile.astype(np.int16)[:, None, :],
-            self.likeness.is_nominal, strict=True,
-        ):  # fmt: skip
-            if nominal:
-                np.multiply(own != theirs, np.int16(UNLIKE), out=apart)
-            else:
-                np.abs(np.subtract(own, theirs, out=apart), out=apart)
-                if own.max() == NO_VALUE or theirs.max() == NO_VALUE:
-                    apart[(own == NO_VALUE) != (theirs == NO_VALUE)] = UNLIKE
-            away += apart
-        return away
 
 
 def passed_on(cells: Floats, typical: float) -> Floats:
@@ -198,18 +164,18 @@ def passed_on(cells: Floats, typical: float) -> Floats:
     return np.rint(cells * (UNIT * share)[:, None])
 
 
-def find_trust(guilt: Floats, heard: Floats) -> float:
-    """Return how much what is heard about rows counts: by the root of its correlation with their guilt.
+def find_trust(guilt: Floats, witness: Floats) -> float:
+    """Return how far a witness may be trusted, from 0 to 1: the root of its correlation with the guilt of rows.
 
     Examples
     --------
     >>> find_trust(np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 1.5]))
-    3.0
+    1.0
     >>> find_trust(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 1.0]))
     0.0
     """
     # Sums that do not depend on the order of the rows.
-    own, theirs = (part - math.fsum(part) / len(part) for part in (guilt, heard))
+    own, theirs = (part - math.fsum(part) / len(part) for part in (guilt, witness))
     scale = math.sqrt(math.fsum(own * own) * math.fsum(theirs * theirs))
     correlation = math.fsum(own * theirs) / scale if scale > 0 else 0.0
-    return WORD * math.sqrt(max(0.0, correlation))
+    return math.sqrt(max(0.0, correlation))

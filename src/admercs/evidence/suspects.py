@@ -1,11 +1,12 @@
 """Which contexts may be suspected, before any of them is: those whose rows stand out on their own.
 
 The feedback's fine unit lets contexts of the same rows talk each other into a conviction, so only those are tried
-whose rows are on average as guilty as the 90% quantile. That is asked of every leaf as a whole. Of a leaf that is
-not as guilty it may be true of a part: the rows whose target lies in some range (see `trees.narrow`). Such a range
-is chosen by the guilt of its rows, so the columns it is chosen in, the target and those of the leaf's conditions,
-have less of a say. Where no range stands out, one of the groups may into which fine splits part the leaf: these
-were chosen before anybody was guilty.
+whose rows are on average nearly as guilty as the 90% quantile. That is asked of every leaf as a whole; that the
+values of a condition's column are missing is not held against rows that were chosen by missing them. Of a leaf that
+is not as guilty it may be true of a part: the rows whose target lies in some range (see `trees.narrow`). Such a
+range is chosen by the guilt of its rows, so the columns it is chosen in, the target and those of the leaf's
+conditions, have less of a say. Where no range stands out, one of the groups may into which fine splits part the
+leaf: these were chosen before anybody was guilty.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ Ints = NDArray[np.int64]
 
 # Sums over rows are kept in fixed point: exact in any order, and 2 ** 33 rows fit.
 UNIT = float(1 << 24)
-# In units of half the distance from the median to the 90% quantile: the guilt of that quantile, and twice as much,
-# the most that one row counts when it is asked whether all of them stand out.
-LEAST_GUILT = 2.0
-FULL_GUILT = 4.0
+# In units of half the distance from the median to the 90% quantile: the guilt that the rows of a context have on
+# average, and the most that one row counts when it is asked whether all of them stand out.
+LEAST_GUILT = 1.75
+FULL_GUILT = 3.0
 # In a table of two columns every context is about both, and nobody else could testify: rows in the thin end of a
 # column would be guilty of being there, and by association once more.
 LEAST_COLUMNS = 3
@@ -160,9 +161,23 @@ class Witnesses(Protocol):
         """Return for leaves, per code of their target, the number of rows and their guilt (2 x codes)."""
         ...
 
-    def set_aside(self, columns: Mapping[int, Sequence[int]]) -> None:
+    def set_aside(self, asked: Mapping[int, Asked]) -> None:
         """From now on take less of what the rows of some leaves have against them in some columns."""
         ...
+
+
+class Asked(NamedTuple):
+    """The columns by which a leaf, or a part of it, was chosen."""
+
+    columns: list[int]
+    gaps: bool  # only what they say of rows that have no value there is set aside, but all of that
+
+
+class Columns(NamedTuple):
+    """What is to be known of the columns."""
+
+    n_categories: Sequence[int]  # 0 if it holds numbers
+    has_gaps: Sequence[bool]  # whether values are missing
 
 
 class Suspects(NamedTuple):
@@ -180,7 +195,7 @@ class Suspects(NamedTuple):
 def find_suspects(
     rows: Witnesses,
     forest: Forest,
-    n_categories: Sequence[int],
+    columns: Columns,
     n_codes: int,
     feedback: str | None,
     smallest_leaf: int,
@@ -192,8 +207,7 @@ def find_suspects(
     ----------
     rows : Witnesses
     forest : Forest
-    n_categories : sequence of int
-        Per column the number of its categories; 0 if it holds numbers.
+    columns : Columns
     n_codes : int
         One more than the largest code there is.
     feedback : {"relative", "centred", "paper"} or None
@@ -221,21 +235,27 @@ def find_suspects(
     below = leaves & ~whole & (forest.parent >= 0)
     possible = np.flatnonzero(below & (guilt >= LEAST_GUILT * UNIT * least)).tolist()
 
+    def by_code(some: list[int]) -> Iterator[tuple[int, Ints]]:
+        for part in _portions(some, MOST_SUMS // (2 * n_codes)):
+            yield from zip(part, rows.by_code(part, yardstick), strict=True)
+
     def search(some: list[int]) -> list[Span]:
         found = (
-            best_span(leaf, sums, n_categories[forest.tree_of(leaf)])
-            for part in _portions(some, MOST_SUMS // (2 * n_codes))
-            for leaf, sums in zip(part, rows.by_code(part, yardstick), strict=True)
+            best_span(leaf, sums, columns.n_categories[forest.tree_of(leaf)])
+            for leaf, sums in by_code(some)
         )
         return [span for span in found if span and least <= span.n_rows < span.counts.sum()]
 
     # To learn what is to be set aside takes time: only leaves are asked in which a part stands out with it.
-    asked = {span.leaf: asked_columns(forest, span.leaf) for span in search(possible)}
+    narrow = {span.leaf: Asked(asked_columns(forest, span.leaf), gaps=False) for span in search(possible)}
     most = forest.n_trees - LEAST_OTHERS
-    asked = {leaf: columns for leaf, columns in asked.items() if len(columns) <= most}
-    if asked:
-        rows.set_aside(asked)
-    spans = search(list(asked))
+    narrow = {leaf: asked for leaf, asked in narrow.items() if len(asked.columns) <= most}
+    gappy = _with_gaps(forest, np.flatnonzero(whole).tolist(), columns.has_gaps)
+    if narrow or gappy:
+        rows.set_aside({**narrow, **gappy})
+    spans = search(list(narrow))
+    for leaf, (counts, left) in by_code(list(gappy)):
+        whole[leaf] = left.sum() >= LEAST_GUILT * UNIT * counts.sum()
     open_to = below.copy()
     open_to[[span.leaf for span in spans]] = False
     found = groups.inside(open_to) & (parts >= LEAST_GUILT * UNIT * forest.n)
@@ -245,6 +265,15 @@ def find_suspects(
 def _portions(items: list[int], size: int) -> Iterator[list[int]]:
     for start in range(0, len(items), max(1, size)):
         yield items[start : start + max(1, size)]
+
+
+def _with_gaps(forest: Forest, leaves: list[int], has_gaps: Sequence[bool]) -> dict[int, Asked]:
+    """Return the leaves with conditions on columns in which values are missing, and these columns."""
+    if not any(has_gaps):
+        return {}
+    tested = {leaf: set(forest.feature[forest.path(leaf)[:-1]].tolist()) for leaf in leaves}
+    gappy = {leaf: sorted(m for m in columns if has_gaps[m]) for leaf, columns in tested.items()}
+    return {leaf: Asked(columns, gaps=True) for leaf, columns in gappy.items() if columns}
 
 
 def asked_columns(forest: Forest, leaf: int) -> list[int]:

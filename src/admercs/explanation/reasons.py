@@ -129,9 +129,10 @@ class Reason:
     Attributes
     ----------
     kind : {"pattern", "context", "neighbours"}
-        The row breaks a pattern, it belongs to an anomalous context, or the rows most like it are odd.
+        The row breaks a pattern, it belongs to an anomalous context, or the rows most like it are odd or far away.
     target : str
-        The attribute that is odd, that the context was found for, or that most is odd about those rows.
+        The attribute that is odd, that the context was found for, or that most is odd about those rows or
+        sets them apart.
     value : number, text, date, … or None
         The row's own value of the target; None when it is missing.
     value_text : str

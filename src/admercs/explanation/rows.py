@@ -33,7 +33,8 @@ Raw = Callable[[int, int], object]
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 _SAME = 1e-12  # sums of the same numbers in another order
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
-# Of a row's neighbours, and of what is odd about them, so many are named, if they say half as much as the first.
+# Of a row's neighbours, of what is odd about them and of what sets them apart from it so many are named, if they say
+# half as much as the first.
 NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
 
 
@@ -152,18 +153,17 @@ class _Teller:
 
     def reason(self, view: View, row: int, evidence: float) -> Reason:
         """Put a view, and those that say the same, into words."""
-        voice, own = self.voice, float(self.values[view.attribute, row])
+        voice = self.voice
+        if view.kind == "neighbours":
+            return self.company(view, row, evidence)
+        own = float(self.values[view.attribute, row])
         raw = self.raw_text(view.attribute, row)
         conditions = voice.conditions(view.node, self.values[:, row])
         n = int(voice.model.forest.n[view.node])
         who = subject(voice.noun, conditions, n)
         typical = likelihood = None
-        rows: tuple[int, ...] = ()
         if view.kind == "context":
             text = context_sentence(who, voice.guilt(view.leaf))
-        elif view.kind == "neighbours":
-            rows = self.odd_neighbours(row)
-            text = neighbours_sentence(voice.noun, self.odd_among_neighbours(row))
         else:
             typical = voice.typical(view.attribute, view.node, own)
             likelihood = math.exp(self.judgement.log_omega[view.attribute, row])
@@ -187,23 +187,39 @@ class _Teller:
             share=view.total / evidence if evidence > 0 else 0.0,
             context=view.leaf,
             also=also,
-            rows=rows,
             text=text + self.echo(view, also),
         )
 
-    def odd_neighbours(self, row: int) -> tuple[int, ...]:
-        """Return the training rows that say most about a row they are like."""
-        neighbours = self.voice.model.neighbours
-        said = neighbours.nearest(self.values[:, row]) * neighbours.guilt.sum(axis=1)
-        order = np.argsort(-said, kind="stable")[:NAMED_ROWS]
-        return tuple(neighbours.row[order[said[order] >= NAMED_SHARE * said.max()]].tolist())
-
-    def odd_among_neighbours(self, row: int) -> list[str]:
-        """Name the attributes in which the rows most like a row are odd."""
-        heard = self.judgement.neighbours[:, row]
-        order = np.argsort(-heard, kind="stable")[:NAMED_ATTRIBUTES]
-        named = order[heard[order] >= NAMED_SHARE * heard.max()]
-        return [self.voice.column(int(attribute)).name for attribute in named]
+    def company(self, view: View, row: int, evidence: float) -> Reason:
+        """Say what the rows most like a row have against them, and that they are far away."""
+        voice, known, values = self.voice, self.voice.model.neighbours, self.values[:, row]
+        heard, apart = self.judgement.neighbours[:, row], self.judgement.apart[:, row]
+        weight = known.nearest(values)
+        odd = far = np.empty(0, np.int64)
+        says = weight
+        if heard.sum() > NEGLIGIBLE * evidence:
+            odd = _foremost(heard, NAMED_ATTRIBUTES)
+            says = weight * known.guilt.sum(axis=1)
+        if apart.sum() > NEGLIGIBLE * evidence or not len(odd):
+            far = _foremost(known.differences(values), NAMED_ATTRIBUTES)
+        attribute = int((odd if len(odd) else far)[0])
+        raw = self.raw_text(attribute, row)
+        names = [[voice.column(m).name for m in some.tolist()] for some in (odd, far)]
+        return Reason(
+            kind="neighbours",
+            target=self.names[attribute],
+            value=self.native(attribute, row, raw),
+            value_text=voice.value_text(attribute, float(values[attribute]), raw),
+            conditions=(),
+            typical=None,
+            n=voice.model.n_rows,
+            likelihood=None,
+            evidence=view.total,
+            share=view.total / evidence if evidence > 0 else 0.0,
+            context=int(self.judgement.leaf[attribute, row]),
+            rows=tuple(known.row[_foremost(says, NAMED_ROWS)].tolist()),
+            text=neighbours_sentence(voice.noun, *names),
+        )
 
     def echo(self, view: View, also: tuple[Reason, ...]) -> str:
         """Mention the other sides from which the same oddity is seen."""
@@ -224,6 +240,12 @@ class _Teller:
         value = self.voice.column(attribute).native(float(self.values[attribute, row]))
         # As the table has it: the text may be in quotes.
         return self.raw(attribute, row) if value is None and raw and self.raw else value  # type: ignore[return-value]
+
+
+def _foremost(amounts: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Return the places of the largest amounts, and of others that are half as large."""
+    order = np.argsort(-amounts, kind="stable")[:most]
+    return order[amounts[order] >= NAMED_SHARE * amounts.max()]
 
 
 def _flat(view: View) -> list[View]:

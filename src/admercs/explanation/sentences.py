@@ -82,18 +82,23 @@ def context_sentence(who: str, guilt: float) -> str:
     return f"{who} are {how} anomalous."
 
 
-def neighbours_sentence(noun: Noun, names: list[str]) -> str:
-    """State that the rows most like a row are odd, and in which attributes.
+def neighbours_sentence(noun: Noun, odd: list[str], apart: list[str]) -> str:
+    """State that the rows most like a row are odd or far away, and in which attributes.
 
     Examples
     --------
-    >>> neighbours_sentence(Noun.of("cars"), ["price", "doors"])
+    >>> neighbours_sentence(Noun.of("cars"), ["price", "doors"], [])
     'The cars most like this car are odd as well, mostly in price and doors.'
+    >>> neighbours_sentence(Noun.of("cars"), [], ["weight"])
+    'Even the cars most like this car differ from it more than usual, mostly in weight.'
+    >>> neighbours_sentence(Noun.of("cars"), ["price"], ["weight"])
+    'The cars most like this car are odd as well, mostly in price, and differ from it more than usual, mostly in weight.'
     """
-    return (
-        f"The {noun.plural} most like this {noun.singular} are odd as well, mostly in "
-        f"{join(names, 'and')}."
-    )
+    who = f"{noun.plural} most like this {noun.singular}"
+    if not odd:
+        return f"Even the {who} differ from it more than usual, mostly in {join(apart, 'and')}."
+    also = f", and differ from it more than usual, mostly in {join(apart, 'and')}" if apart else ""
+    return f"The {who} are odd as well, mostly in {join(odd, 'and')}{also}."
 
 
 def own_clause(noun: Noun, name: str, value: str, *, named: bool, note: str = "") -> str:
