@@ -26,7 +26,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from admercs import ADMERCS
 from admercs.datasets import DataNotFoundError
 from admercs.detector.judge import Judge
-from admercs.evidence.neighbours import WORD
 from admercs.experiments.benchmarks import list_sets, load_set
 from admercs.experiments.published import BENCHMARKS
 from admercs.table import prepare, read_frame
@@ -106,6 +105,9 @@ VARIANTS: dict[str, Scores] = {
         "admercs.evidence.excuses.EXPLAINED_ODDS", 1.0
     ),
     "any context may be suspected": patched("admercs.evidence.suspects.LEAST_GUILT", 0.0),
+    "only contexts as guilty as the 90% quantile": patched(
+        "admercs.evidence.suspects.LEAST_GUILT", 2.0
+    ),
     "no narrow contexts": patched("admercs.evidence.suspects.LEAST_ROWS", 1 << 60),
     "no fine splits": patched("admercs.trees.growth.FINE_ROWS", 0),
     "what columns say of rows chosen by them counts in full": patched(
@@ -114,8 +116,9 @@ VARIANTS: dict[str, Scores] = {
     "feedback with two columns too": patched("admercs.evidence.suspects.LEAST_COLUMNS", 0),
     "all rows of a context judge it": patched("admercs.evidence.feedback.JURY_ROWS", 1 << 60),
     "rows are not compared with each other": patched("admercs.detector.neighbours.MOST_CELLS", 0),
-    "rows most like a row are trusted in any table": patched(
-        "admercs.detector.neighbours.find_trust", lambda *_: WORD
+    "standing apart does not count": patched("admercs.detector.neighbours.APART", 0.0),
+    "comparing rows is trusted in any table": patched(
+        "admercs.detector.neighbours.find_trust", lambda *_: 1.0
     ),
     "centred feedback": detector(feedback="centred"),
     "no feedback": detector(n_iter=1),

@@ -233,7 +233,9 @@ def test_reasons_say_in_what_a_row_stands_apart() -> None:
     reason = explained.reasons[-1]
     assert reason.kind == "neighbours"
     assert "differ from it more than usual, mostly in figure" in reason.text
-    assert {"figure 2", "figure 4"} & set(reason.text.rstrip(".").split("mostly in ")[-1].split(" and "))
+    assert {"figure 2", "figure 4"} & set(
+        reason.text.rstrip(".").split("mostly in ")[-1].split(" and ")
+    )
     total = sum(each.evidence for each in explained.reasons) + explained.rest
     assert total == pytest.approx(explained.evidence, rel=1e-12)
     assert not explained.by_association

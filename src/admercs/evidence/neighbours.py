@@ -54,7 +54,7 @@ class Neighbours(NamedTuple):
     guilt: Floats  # rows x columns, in fixed point: what each column has against them
     typical: Floats  # what is heard about a typical row (one number)
     trust: Floats  # how much of what is heard beyond that counts (one number)
-    usual: Floats  # how far away those most like a row may be without it standing apart (one number)
+    usual: Floats  # how far away those most like a row are at most if it does not stand apart (one number)
     louder: Floats  # how much more evidence counts for each rank beyond that (one number)
 
     @classmethod

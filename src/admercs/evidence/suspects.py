@@ -247,7 +247,9 @@ def find_suspects(
         return [span for span in found if span and least <= span.n_rows < span.counts.sum()]
 
     # To learn what is to be set aside takes time: only leaves are asked in which a part stands out with it.
-    narrow = {span.leaf: Asked(asked_columns(forest, span.leaf), gaps=False) for span in search(possible)}
+    narrow = {
+        span.leaf: Asked(asked_columns(forest, span.leaf), gaps=False) for span in search(possible)
+    }
     most = forest.n_trees - LEAST_OTHERS
     narrow = {leaf: asked for leaf, asked in narrow.items() if len(asked.columns) <= most}
     gappy = _with_gaps(forest, np.flatnonzero(whole).tolist(), columns.has_gaps)

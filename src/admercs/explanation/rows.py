@@ -33,8 +33,8 @@ Raw = Callable[[int, int], object]
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 _SAME = 1e-12  # sums of the same numbers in another order
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
-# Of a row's neighbours, of what is odd about them and of what sets them apart from it so many are named, if they say
-# half as much as the first.
+# Of a row's neighbours, of what is odd about them and of what sets them apart from it so many are named, if they
+# say half as much as the first.
 NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
 
 
@@ -197,7 +197,7 @@ class _Teller:
         weight = known.nearest(values)
         odd = far = np.empty(0, np.int64)
         says = weight
-        if heard.sum() > NEGLIGIBLE * evidence:
+        if heard.sum() > min(NEGLIGIBLE * evidence, apart.sum()):
             odd = _foremost(heard, NAMED_ATTRIBUTES)
             says = weight * known.guilt.sum(axis=1)
         if apart.sum() > NEGLIGIBLE * evidence or not len(odd):

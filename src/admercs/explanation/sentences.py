@@ -83,7 +83,7 @@ def context_sentence(who: str, guilt: float) -> str:
 
 
 def neighbours_sentence(noun: Noun, odd: list[str], apart: list[str]) -> str:
-    """State that the rows most like a row are odd or far away, and in which attributes.
+    r"""State that the rows most like a row are odd or far away, and in which attributes.
 
     Examples
     --------
@@ -91,8 +91,9 @@ def neighbours_sentence(noun: Noun, odd: list[str], apart: list[str]) -> str:
     'The cars most like this car are odd as well, mostly in price and doors.'
     >>> neighbours_sentence(Noun.of("cars"), [], ["weight"])
     'Even the cars most like this car differ from it more than usual, mostly in weight.'
-    >>> neighbours_sentence(Noun.of("cars"), ["price"], ["weight"])
-    'The cars most like this car are odd as well, mostly in price, and differ from it more than usual, mostly in weight.'
+    >>> print(neighbours_sentence(Noun.of("cars"), ["price"], ["weight"]).replace(", and", ",\nand"))
+    The cars most like this car are odd as well, mostly in price,
+    and differ from it more than usual, mostly in weight.
     """
     who = f"{noun.plural} most like this {noun.singular}"
     if not odd:
