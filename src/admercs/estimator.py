@@ -84,7 +84,8 @@ class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
         ordinary spread of evidence, so that it does not matter how many columns speak and how loud; only
         contexts whose rows stand out on their own are tried, and parts of leaves may be contexts; large
         ones are judged by a part of their rows, and none in a table of two columns. Then, in a table of up to
-        half a million cells, what the rows most like a row have against them counts against it, too.
+        half a million cells, what the rows most like a row have against them counts against it, too, and if
+        these are far away, all that is odd about it counts more.
     max_bins : int or "exact", default=254
         Bins per numeric column in which thresholds are searched; "exact" tries every distinct value.
     nominal : "auto" or list of str or int, default="auto"

@@ -108,6 +108,10 @@ def test_comparing_agrees_with_counting() -> None:
         heard, away = by_hand(table, guilt, row, known.n_near)
         np.testing.assert_allclose(company.heard[row], heard, rtol=1e-9)
         assert company.away[row] == pytest.approx(away, rel=1e-9)
+        apart = known.differences(working_values(model, table)[:, [row]])[:, 0]
+        assert apart.mean() == pytest.approx(
+            away, rel=0.1
+        )  # several may be as far away as the last
     assert known.usual == pytest.approx(np.quantile(company.away, 0.75))
 
 
@@ -224,21 +228,24 @@ def test_reasons_name_rows_that_are_alike_and_odd(model: ADMERCS, table: pd.Data
     assert told > 10
 
 
-def test_reasons_say_in_what_a_row_stands_apart() -> None:
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(300, 1)) + 0.3 * rng.normal(size=(300, 6)))
-    table.columns = [f"figure {k}" for k in range(6)]
-    table.iloc[7, [2, 4]] = [-3.0, 3.0]  # nobody is small in one and large in the other
-    explained = ADMERCS().fit(table).explain(table.iloc[[7]], top=None, noun="shops")[0]
-    reason = explained.reasons[-1]
-    assert reason.kind == "neighbours"
-    assert "differ from it more than usual, mostly in figure" in reason.text
-    assert {"figure 2", "figure 4"} & set(
-        reason.text.rstrip(".").split("mostly in ")[-1].split(" and ")
-    )
-    total = sum(each.evidence for each in explained.reasons) + explained.rest
-    assert total == pytest.approx(explained.evidence, rel=1e-12)
-    assert not explained.by_association
+def test_it_is_said_in_what_a_row_stands_apart() -> None:
+    table = make_electric_vehicles(0, as_frame="pandas").table
+    model = ADMERCS().fit(table)
+    known, values = model.model_.neighbours, working_values(model.model_, table)
+    away = known.meet(values).away
+    order = np.argsort(away)
+    names = [column.name for column in model.model_.schema.used]
+    for place in order[-20:].tolist():
+        row = model.explain(table.iloc[[place]], noun="cars")[0]
+        assert row.factor == pytest.approx(1 + known.apart(away)[place])
+        assert row.apart.startswith(f"All of this counts {row.factor:.1f} times: the cars most")
+        further = known.differences(values[:, [place]])[:, 0] - known.mostly
+        furthest = {names[m].split(" (")[0] for m in np.argsort(further)[-2:]}
+        assert set(row.apart.rstrip(".").split("mostly in ")[-1].split(" and ")) <= furthest
+        assert str(row).endswith(row.apart)
+        assert row.apart in row._repr_html_()
+    ordinary = model.explain(table.iloc[[int(order[0])]])[0]
+    assert (ordinary.factor, ordinary.apart) == (1.0, "")
 
 
 @pytest.mark.parametrize(
@@ -314,9 +321,8 @@ def test_a_model_saved_before_it_mattered_how_far_away_they_are(
 ) -> None:
     deaf = hearing(table)
     deaf.save(tmp_path / "new.admercs")
-    old = rewritten(
-        tmp_path / "new.admercs", tmp_path / "old.admercs", 3, ("neighbours/usual", "neighbours/louder")
-    )  # fmt: skip
+    new_parts = tuple(f"neighbours/{name}" for name in ("usual", "louder", "mostly"))
+    old = rewritten(tmp_path / "new.admercs", tmp_path / "old.admercs", 3, new_parts)
     np.testing.assert_array_equal(evidence(ADMERCS.load(old), table), evidence(deaf, table))
 
 
@@ -327,7 +333,9 @@ def test_a_model_file_without_its_neighbours_is_damaged(model: ADMERCS, tmp_path
         ADMERCS.load(cut)
 
 
-@pytest.mark.parametrize("name", ["row", "profile", "guilt", "typical", "trust", "usual", "louder"])
+@pytest.mark.parametrize(
+    "name", ["row", "profile", "guilt", "typical", "trust", "usual", "louder", "mostly"]
+)
 def test_neighbours_that_do_not_fit(model: ADMERCS, name: str) -> None:
     known, n_columns = model.model_.neighbours, len(model.model_.schema.used)
     check_neighbours(known, n_columns)

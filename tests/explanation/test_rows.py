@@ -166,7 +166,7 @@ def test_dict_is_ready_for_json(model, table) -> None:
     row = made["rows"][0]
     assert list(row) == [
         "label", "score", "evidence", "percentile", "by_association", "reasons", "rest", "n_rest",
-        "cells",
+        "factor", "apart", "cells",
     ]  # fmt: skip
     reason = next(row["reasons"][0] for row in made["rows"] if row["reasons"])
     assert list(reason) == [

@@ -115,6 +115,8 @@ def row_lines(row: Any, style: Style) -> list[str]:
         what = "reason" if row.n_rest == 1 else "reasons"
         share = row.rest / row.evidence
         lines.append(style.dim(f"     and {row.n_rest} weaker {what} ({share:.0%})"))
+    if row.apart:
+        lines += filled(row.apart, style.width, "     ", "     ")
     return lines
 
 

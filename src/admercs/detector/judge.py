@@ -177,19 +177,19 @@ class Judge:
         by_root = ~by_wider & ~self._is_marginal[leaf] & (heard_root < log_omega)
         node = np.where(by_root, forest.root[:-1, None], node).astype(np.int32)
         said = np.where(by_root, log_omega_root, log_omega)
-        heard, apart = self._compare(block, parts.sum(axis=0))
-        return Judgement(leaf, node, said, parts[0], parts[1], heard, apart)
+        heard, factor = self._compare(block, parts.sum(axis=(0, 1)))
+        own = parts * factor
+        return Judgement(leaf, node, said, own[0], own[1], heard * factor, factor)
 
     def _compare(
         self, block: NDArray[np.float64], own: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what is added to the rows' own evidence by what is heard, and by standing apart."""
+        """Return what is added to the rows' own evidence by what is heard, and by what all of it is multiplied."""
         known = self.model.neighbours
         if not len(known.row):
-            return np.zeros(block.shape), np.zeros(block.shape)
+            return np.zeros(block.shape), np.ones(len(own))
         company = known.meet(block)
-        heard = known.added(company.heard, own.sum(axis=0)).T
-        return heard, (own + heard) * known.apart(company.away)
+        return known.added(company.heard, own).T, 1.0 + known.apart(company.away)
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None

@@ -99,9 +99,10 @@ class Model:
 
 
 class Judgement(NamedTuple):
-    """What the model says about a block of rows; every array has one row per attribute.
+    """What the model says about a block of rows; one column per row of the table.
 
-    The evidence against row i is the sum over attributes of ``pattern``, ``context``, ``neighbours`` and ``apart``.
+    The evidence against row i is the sum over attributes of ``pattern``, ``context`` and ``neighbours``. All
+    of these are multiplied by ``factor`` already.
     """
 
     leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
@@ -110,11 +111,13 @@ class Judgement(NamedTuple):
     pattern: NDArray[np.float64]  # evidence from breaking that node's pattern
     context: NDArray[np.float64]  # evidence from sitting in an anomalous context
     neighbours: NDArray[np.float64]  # evidence from being like rows that are odd in this attribute
-    apart: NDArray[np.float64]  # by how much all of that grew: no other row is much like this one
+    factor: NDArray[
+        np.float64
+    ]  # per row: by what all of that is multiplied, as no row is much like it
 
     def cells(self) -> NDArray[np.float64]:
         """Return the evidence per attribute and row."""
-        return self.pattern + self.context + self.neighbours + self.apart
+        return self.pattern + self.context + self.neighbours
 
     def association(self) -> NDArray[np.float64]:
         """Return the evidence per row that comes from the company it keeps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +29,8 @@ Floats = NDArray[np.float64]
 
 # Others are compared with no more rows than these, however many there are.
 MOST_KNOWN = 1000
+# So many of them tell how far away others usually are in each column.
+MOST_TELLING = 200
 # In so few rows nobody is like anybody.
 LEAST_ROWS = 20
 # In a larger table comparing would take longer than all the rest.
@@ -84,6 +87,7 @@ def find_neighbours(
         typical=np.array([np.median(heard)]),
         trust=np.array([WORD * find_trust(_guilt(base), heard)]),
         usual=np.quantile(company.away, [USUAL]),
+        mostly=_mostly(asked, values),
     )
     cells = Judge(replace(model, neighbours=found)).in_company(cells, company)
     trust = find_trust(_guilt(cells.sum(axis=1)), company.away)
@@ -92,6 +96,14 @@ def find_neighbours(
         return None
     cells *= 1.0 + found.apart(company.away)[:, None]
     return found, cells.sum(axis=1)
+
+
+def _mostly(known: Neighbours, values: Floats) -> Floats:
+    """Return per column how far away from a row those most like it are on average, as some rows tell."""
+    theirs = np.ascontiguousarray(values[:, known.row])
+    some = np.argsort(_lots(theirs), kind="stable")[:MOST_TELLING]
+    apart = known.differences(np.ascontiguousarray(theirs[:, some]))
+    return np.array([math.fsum(each) / len(some) for each in apart])
 
 
 def _guilt(evidence: Floats) -> Floats:
@@ -112,7 +124,7 @@ def _introduce(
     nothing = np.zeros(1)
     return Neighbours(
         likeness, known, likeness.profile(theirs), passed_on(cells, typical),
-        nothing, nothing, nothing, nothing,
+        nothing, nothing, nothing, nothing, nothing,
     )  # fmt: skip
 
 

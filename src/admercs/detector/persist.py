@@ -160,6 +160,7 @@ def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Model:
         arrays |= _neighbours_to_arrays(Neighbours.nobody(len(arrays["forest/root"]) - 1))
     elif header["format_version"] < 4:  # before it mattered how far away they are
         arrays |= {f"neighbours/{name}": np.zeros(1) for name in ("usual", "louder")}
+        arrays["neighbours/mostly"] = np.zeros(len(arrays["forest/root"]) - 1)
     rows = np.split(arrays["members/row"], np.cumsum(arrays["members/count"])[:-1])
     return Model(
         schema=Schema.from_dict(header["schema"]),

@@ -106,6 +106,7 @@ def check_neighbours(neighbours: Neighbours, n_columns: int) -> None:
     _require(n_rows == 0 or len(likeness.place) == n_places, "likeness/place")
     _require(neighbours.profile.shape == (n_columns, n_rows), "neighbours/profile")
     _require(neighbours.guilt.shape == (n_rows, n_columns), "neighbours/guilt")
+    _require(neighbours.mostly.shape == (n_columns,), "neighbours/mostly")
     for name in ("typical", "trust", "usual", "louder"):
         _require(getattr(neighbours, name).shape == (1,), f"neighbours/{name}")
 

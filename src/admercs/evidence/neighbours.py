@@ -56,6 +56,7 @@ class Neighbours(NamedTuple):
     trust: Floats  # how much of what is heard beyond that counts (one number)
     usual: Floats  # how far away those most like a row are at most if it does not stand apart (one number)
     louder: Floats  # how much more evidence counts for each rank beyond that (one number)
+    mostly: Floats  # per column: how far away those most like a row are on average
 
     @classmethod
     def nobody(cls, n_columns: int) -> Neighbours:
@@ -66,7 +67,7 @@ class Neighbours(NamedTuple):
         nothing = np.zeros(1)
         return cls(
             likeness, np.empty(0, np.int64), np.empty((n_columns, 0), np.uint8),
-            np.empty((0, n_columns)), nothing, nothing, nothing, nothing,
+            np.empty((0, n_columns)), nothing, nothing, nothing, nothing, np.zeros(n_columns),
         )  # fmt: skip
 
     @property
@@ -112,11 +113,12 @@ class Neighbours(NamedTuple):
         return weight[0]
 
     def differences(self, values: Floats) -> Floats:
-        """Return how far away, column by column, those most like one row are."""
-        profile = self.likeness.profile(values[:, None])
-        weight, _ = self._nearest(profile)
+        """Return how far away from rows, column by column, those most like them are on average (columns x rows)."""
+        profile = self.likeness.profile(values)
+        near = self._nearest(profile)[0] > 0
         apart = self.likeness.differences(profile, self.profile)
-        return np.array([float((each * weight).sum()) for each in apart])
+        total = [each.sum(axis=1, where=near, dtype=np.int64) for each in apart]
+        return np.array(total) / np.maximum(1, np.count_nonzero(near, axis=1))
 
     def _nearest(self, profile: Bytes) -> tuple[Floats, Floats]:
         """Return how near each of the rows is to others (others x rows), and how far the nearest are on average.

@@ -37,7 +37,8 @@ def row_html(row: RowExplanation) -> str:
             f'<tr style="{_MUTED}"><td style="text-align:right">{row.rest / row.evidence:.0%}</td>'
             f'<td></td><td style="text-align:left">{row.n_rest} weaker {what}</td></tr>'
         )
-    return f'<div style="margin:.5em 0">{head}<table>{items}</table></div>'
+    apart = f'<div style="{_MUTED}">{escape(row.apart)}</div>' if row.apart else ""
+    return f'<div style="margin:.5em 0">{head}<table>{items}</table>{apart}</div>'
 
 
 def rows_html(rows: Iterable[RowExplanation]) -> str:

@@ -129,10 +129,9 @@ class Reason:
     Attributes
     ----------
     kind : {"pattern", "context", "neighbours"}
-        The row breaks a pattern, it belongs to an anomalous context, or the rows most like it are odd or far away.
+        The row breaks a pattern, it belongs to an anomalous context, or the rows most like it are odd.
     target : str
-        The attribute that is odd, that the context was found for, or that most is odd about those rows or
-        sets them apart.
+        The attribute that is odd, that the context was found for, or that most is odd about those rows.
     value : number, text, date, … or None
         The row's own value of the target; None when it is missing.
     value_text : str
@@ -232,6 +231,11 @@ class RowExplanation:
     by_association : bool
         Whether more than half of the evidence comes from the company the row keeps (anomalous
         contexts, and rows like it) instead of from its own values.
+    factor : float
+        By what all evidence was multiplied, the reasons' and ``rest`` included, because even the rows most like it
+        are further away from it than usual; 1 if they are not.
+    apart : str
+        The same as a sentence; empty where it hardly matters.
     cells : dict of str to float
         The evidence per attribute; it adds up to ``evidence`` as well.
     """
@@ -244,6 +248,8 @@ class RowExplanation:
     rest: float = 0.0
     n_rest: int = 0
     by_association: bool = False
+    factor: float = 1.0
+    apart: str = ""
     cells: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -267,6 +273,8 @@ class RowExplanation:
             "reasons": [reason.to_dict() for reason in self.reasons],
             "rest": self.rest,
             "n_rest": self.n_rest,
+            "factor": self.factor,
+            "apart": self.apart,
             "cells": dict(self.cells),
         }
 

@@ -16,6 +16,7 @@ from admercs.explanation.contexts import similar_contexts
 from admercs.explanation.plain import Value, is_count
 from admercs.explanation.reasons import Reason, RowExplanation
 from admercs.explanation.sentences import (
+    apart_sentence,
     context_sentence,
     neighbours_sentence,
     pattern_sentence,
@@ -36,6 +37,7 @@ MIN_SHARE = 0.02  # weaker reasons are left to the rest
 # Of a row's neighbours, of what is odd about them and of what sets them apart from it so many are named, if they
 # say half as much as the first.
 NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
+TOLD_FACTOR = 1.05  # by what evidence must be multiplied, at least, to be told
 
 
 def explain_rows(
@@ -148,22 +150,25 @@ class _Teller:
             rest=max(0.0, rest) if len(listed) < len(views) or negligible else 0.0,
             n_rest=len(views) - len(listed),
             by_association=bool(self.association[row] > evidence / 2),
+            factor=float(self.judgement.factor[row]),
+            apart=self.apart(row) if listed else "",
             cells=dict(zip(self.names, cells, strict=True)),
         )
 
     def reason(self, view: View, row: int, evidence: float) -> Reason:
         """Put a view, and those that say the same, into words."""
-        voice = self.voice
-        if view.kind == "neighbours":
-            return self.company(view, row, evidence)
-        own = float(self.values[view.attribute, row])
+        voice, own = self.voice, float(self.values[view.attribute, row])
         raw = self.raw_text(view.attribute, row)
         conditions = voice.conditions(view.node, self.values[:, row])
         n = int(voice.model.forest.n[view.node])
         who = subject(voice.noun, conditions, n)
         typical = likelihood = None
+        rows: tuple[int, ...] = ()
         if view.kind == "context":
             text = context_sentence(who, voice.guilt(view.leaf))
+        elif view.kind == "neighbours":
+            rows = self.odd_neighbours(row)
+            text = neighbours_sentence(voice.noun, self.foremost(self.judgement.neighbours[:, row]))
         else:
             typical = voice.typical(view.attribute, view.node, own)
             likelihood = math.exp(self.judgement.log_omega[view.attribute, row])
@@ -187,39 +192,28 @@ class _Teller:
             share=view.total / evidence if evidence > 0 else 0.0,
             context=view.leaf,
             also=also,
+            rows=rows,
             text=text + self.echo(view, also),
         )
 
-    def company(self, view: View, row: int, evidence: float) -> Reason:
-        """Say what the rows most like a row have against them, and that they are far away."""
-        voice, known, values = self.voice, self.voice.model.neighbours, self.values[:, row]
-        heard, apart = self.judgement.neighbours[:, row], self.judgement.apart[:, row]
-        weight = known.nearest(values)
-        odd = far = np.empty(0, np.int64)
-        says = weight
-        if heard.sum() > min(NEGLIGIBLE * evidence, apart.sum()):
-            odd = _foremost(heard, NAMED_ATTRIBUTES)
-            says = weight * known.guilt.sum(axis=1)
-        if apart.sum() > NEGLIGIBLE * evidence or not len(odd):
-            far = _foremost(known.differences(values), NAMED_ATTRIBUTES)
-        attribute = int((odd if len(odd) else far)[0])
-        raw = self.raw_text(attribute, row)
-        names = [[voice.column(m).name for m in some.tolist()] for some in (odd, far)]
-        return Reason(
-            kind="neighbours",
-            target=self.names[attribute],
-            value=self.native(attribute, row, raw),
-            value_text=voice.value_text(attribute, float(values[attribute]), raw),
-            conditions=(),
-            typical=None,
-            n=voice.model.n_rows,
-            likelihood=None,
-            evidence=view.total,
-            share=view.total / evidence if evidence > 0 else 0.0,
-            context=int(self.judgement.leaf[attribute, row]),
-            rows=tuple(known.row[_foremost(says, NAMED_ROWS)].tolist()),
-            text=neighbours_sentence(voice.noun, *names),
-        )
+    def odd_neighbours(self, row: int) -> tuple[int, ...]:
+        """Return the training rows that say most about a row they are like."""
+        known = self.voice.model.neighbours
+        said = known.nearest(self.values[:, row]) * known.guilt.sum(axis=1)
+        return tuple(known.row[_foremost(said, NAMED_ROWS)].tolist())
+
+    def foremost(self, amounts: NDArray[np.float64]) -> list[str]:
+        """Name the attributes with the largest amounts."""
+        return [self.voice.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES).tolist()]
+
+    def apart(self, row: int) -> str:
+        """Say that no row is much like a row, and by how much everything counts more for that."""
+        factor = float(self.judgement.factor[row])
+        if factor < TOLD_FACTOR:
+            return ""
+        known = self.voice.model.neighbours
+        further = known.differences(self.values[:, [row]])[:, 0] - known.mostly
+        return apart_sentence(self.voice.noun, factor, self.foremost(further))
 
     def echo(self, view: View, also: tuple[Reason, ...]) -> str:
         """Mention the other sides from which the same oddity is seen."""

@@ -10,6 +10,7 @@ from admercs.explanation.values import join
 
 __all__ = [
     "Noun",
+    "apart_sentence",
     "context_sentence",
     "neighbours_sentence",
     "own_clause",
@@ -82,24 +83,32 @@ def context_sentence(who: str, guilt: float) -> str:
     return f"{who} are {how} anomalous."
 
 
-def neighbours_sentence(noun: Noun, odd: list[str], apart: list[str]) -> str:
-    r"""State that the rows most like a row are odd or far away, and in which attributes.
+def neighbours_sentence(noun: Noun, names: list[str]) -> str:
+    """State that the rows most like a row are odd, and in which attributes.
 
     Examples
     --------
-    >>> neighbours_sentence(Noun.of("cars"), ["price", "doors"], [])
+    >>> neighbours_sentence(Noun.of("cars"), ["price", "doors"])
     'The cars most like this car are odd as well, mostly in price and doors.'
-    >>> neighbours_sentence(Noun.of("cars"), [], ["weight"])
-    'Even the cars most like this car differ from it more than usual, mostly in weight.'
-    >>> print(neighbours_sentence(Noun.of("cars"), ["price"], ["weight"]).replace(", and", ",\nand"))
-    The cars most like this car are odd as well, mostly in price,
-    and differ from it more than usual, mostly in weight.
     """
-    who = f"{noun.plural} most like this {noun.singular}"
-    if not odd:
-        return f"Even the {who} differ from it more than usual, mostly in {join(apart, 'and')}."
-    also = f", and differ from it more than usual, mostly in {join(apart, 'and')}" if apart else ""
-    return f"The {who} are odd as well, mostly in {join(odd, 'and')}{also}."
+    return (
+        f"The {noun.plural} most like this {noun.singular} are odd as well, mostly in "
+        f"{join(names, 'and')}."
+    )
+
+
+def apart_sentence(noun: Noun, factor: float, names: list[str]) -> str:
+    """State that even the rows most like a row are far away, in which attributes, and what that means.
+
+    Examples
+    --------
+    >>> print(apart_sentence(Noun.of("cars"), 1.26, ["weight"]))
+    All of this counts 1.3 times: the cars most like this car are further away than usual, mostly in weight.
+    """
+    return (
+        f"All of this counts {factor:.1f} times: the {noun.plural} most like this {noun.singular} are further "
+        f"away than usual, mostly in {join(names, 'and')}."
+    )
 
 
 def own_clause(noun: Noun, name: str, value: str, *, named: bool, note: str = "") -> str:

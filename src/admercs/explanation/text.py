@@ -56,4 +56,6 @@ def row_text(row: RowExplanation) -> str:
     if row.rest >= 0.005 * row.evidence and row.n_rest:
         what = "reason" if row.n_rest == 1 else "reasons"
         lines.append(f"     and {row.n_rest} weaker {what}   ({row.rest / row.evidence:.0%})")
+    if row.apart:
+        lines.append(f"     {row.apart}")
     return "\n".join(lines)

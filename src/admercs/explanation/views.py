@@ -72,10 +72,10 @@ def merged_views(
         involved = voice.paths.attributes(leaf)
         contexts.append(View("context", attribute, leaf, leaf, evidence, involved))
     views = _merge_relations(patterns) + _merge_contexts(contexts, groups)
-    compared = judgement.neighbours[:, row] + judgement.apart[:, row]
-    evidence = float(compared.sum())
+    heard = judgement.neighbours[:, row]
+    evidence = float(heard.sum())
     if evidence > negligible:
-        attribute = int(compared.argmax())
+        attribute = int(heard.argmax())
         leaf, root = int(judgement.leaf[attribute, row]), int(voice.model.forest.root[attribute])
         views.append(View("neighbours", attribute, leaf, root, evidence, 1 << attribute))
     return sorted(views, key=lambda view: (-view.total, view.attribute))

@@ -75,7 +75,7 @@ class JudgedRows:
             numbers=np.concatenate([part.numbers for part in parts])[order],
             labels=[labels[k] for k in order],
             values=np.concatenate([part.values for part in parts], axis=1)[:, order],
-            judgement=Judgement(*(np.concatenate(a, axis=1)[:, order] for a in arrays)),
+            judgement=Judgement(*(np.concatenate(a, axis=-1)[..., order] for a in arrays)),
             texts=[texts[k] for k in order],
         )
 

@@ -187,6 +187,7 @@ class _Rows:
             "cells": cells,
             "reasons": [self.reason(reason, values) for reason in row.reasons],
             "rest": significant(row.rest / row.evidence if row.evidence else 0.0),
+            "apart": row.apart,
         }
 
     def reason(self, reason: Reason, values: Any) -> dict[str, Any]:
