@@ -106,7 +106,7 @@ function detail(row) {
     row.association ? el("p", { class: "muted", text: "It stands out mainly by the company it keeps, less by its own values." }) : null,
     row.reasons.length ? el("ol", { class: "reasons" }, ...row.reasons.map(reasonItem)) : el("p", { class: "muted", text: "Nothing speaks against this row." }),
     row.rest > 0.0005 ? el("p", { class: "muted small", text: `Smaller reasons, not listed: ${percent(row.rest)} of the evidence.` }) : null,
-    row.apart ? el("p", { class: "muted", text: row.apart }) : null,
+    row.apart ? el("p", { class: "muted small", text: row.apart }) : null,
     el("h4", { text: "All values of this row" }),
     valuesList(row));
 }
