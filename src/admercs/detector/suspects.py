@@ -123,15 +123,20 @@ def guilt_by_code(
         root, stop = forest.root[tree], forest.root[tree + 1]
         nodes = [_counted_from(root, forest.below(leaf)) for leaf in some]
         number, part = leaves.number[tree], sums[done : done + len(some)]
-        if some[0] in own:  # then all are
-            for place, leaf in enumerate(some):
+        plain = [place for place, leaf in enumerate(some) if leaf not in own]
+        if plain:
+            theirs = part[plain]
+            add_by_code(
+                number, codes[tree], guilt, [nodes[place] for place in plain], stop - root, theirs
+            )
+            part[plain] = theirs
+        for place, leaf in enumerate(some):
+            if leaf in own:
                 rows = own[leaf].rows
                 add_by_code(
                     number[rows], codes[tree][rows], fixed_guilt(*own[leaf].left_of(base, yardstick)),
                     nodes[place : place + 1], stop - root, part[place : place + 1],
                 )  # fmt: skip
-        else:
-            add_by_code(number, codes[tree], guilt, nodes, stop - root, part)
         done += len(some)
     return sums
 
@@ -192,11 +197,10 @@ def own_inside(own: Own, rearranged: Rearranged, codes: Codes) -> Own:
 
 def columns_of(model: Model) -> Columns:
     """Return what is to be known of the columns of a model."""
-    likelihoods = model.likelihoods
-    n_missing = likelihoods.n_missing[likelihoods.slot[model.forest.root[:-1]]]
+    used = model.schema.used
     return Columns(
-        [len(used.categories) if used.role == "nominal" else 0 for used in model.schema.used],
-        (n_missing > 0).tolist(),
+        [len(column.categories) if column.role == "nominal" else 0 for column in used],
+        [column.n_missing > 0 for column in used],
     )
 
 

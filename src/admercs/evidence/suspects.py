@@ -1,12 +1,12 @@
 """Which contexts may be suspected, before any of them is: those whose rows stand out on their own.
 
 The feedback's fine unit lets contexts of the same rows talk each other into a conviction, so only those are tried
-whose rows are on average nearly as guilty as the 90% quantile. That is asked of every leaf as a whole; that the
-values of a condition's column are missing is not held against rows that were chosen by missing them. Of a leaf that
-is not as guilty it may be true of a part: the rows whose target lies in some range (see `trees.narrow`). Such a
-range is chosen by the guilt of its rows, so the columns it is chosen in, the target and those of the leaf's
+whose rows are on average nearly as guilty as the 90% quantile. That is asked of every leaf as a whole; that values
+are missing in the columns of its conditions is not held against rows that were chosen by missing them. Of a leaf
+that is not as guilty it may be true of a part: the rows whose target lies in some range (see `trees.narrow`). Such
+a range is chosen by the guilt of its rows, so the columns it is chosen in, the target and those of the leaf's
 conditions, have less of a say. Where no range stands out, one of the groups may into which fine splits part the
-leaf: these were chosen before anybody was guilty.
+leaf: these were chosen before anybody was guilty, so again only gaps do not count.
 """
 
 from __future__ import annotations
@@ -227,41 +227,64 @@ def find_suspects(
     yardstick = find_yardstick(feedback, rows.quantile)
     if yardstick is None:
         return nobody
+    inquiry = _Inquiry(rows, forest, columns, n_codes, yardstick)
     parts = rows.guilt(yardstick)
     guilt = groups.sum_up(parts)
     whole = leaves & (guilt >= LEAST_GUILT * UNIT * forest.n)
-    least = max(LEAST_ROWS, int(np.ceil(PART_OF_LEAF * smallest_leaf)))
+    small = groups.inside(leaves) & (parts >= LEAST_GUILT * UNIT * forest.n)
+    acquitted = inquiry.without_gaps(np.flatnonzero(whole | small).tolist())
+    whole[acquitted] = small[acquitted] = False
     # What a root says of a range is said by its column alone, and it has said so already.
     below = leaves & ~whole & (forest.parent >= 0)
-    possible = np.flatnonzero(below & (guilt >= LEAST_GUILT * UNIT * least)).tolist()
+    least = max(LEAST_ROWS, int(np.ceil(PART_OF_LEAF * smallest_leaf)))
+    possible = below & (guilt >= LEAST_GUILT * UNIT * least)
+    spans = inquiry.parts_of(np.flatnonzero(possible).tolist(), least)
+    below[[span.leaf for span in spans]] = False
+    small &= groups.inside(below)
+    return Suspects(whole | small, spans, groups.coarse | groups.on_the_way(small))
 
-    def by_code(some: list[int]) -> Iterator[tuple[int, Ints]]:
-        for part in _portions(some, MOST_SUMS // (2 * n_codes)):
-            yield from zip(part, rows.by_code(part, yardstick), strict=True)
 
-    def search(some: list[int]) -> list[Span]:
+class _Inquiry(NamedTuple):
+    """What the rows are asked about contexts."""
+
+    rows: Witnesses
+    forest: Forest
+    columns: Columns
+    n_codes: int
+    yardstick: Yardstick
+
+    def without_gaps(self, contexts: list[int]) -> list[int]:
+        """Return the contexts whose rows are not guilty enough if missing values do not count."""
+        gappy = _with_gaps(self.forest, contexts, self.columns.has_gaps)
+        if gappy:
+            self.rows.set_aside(gappy)
+        return [
+            context
+            for context, (counts, left) in self._by_code(list(gappy))
+            if left.sum() < LEAST_GUILT * UNIT * counts.sum()
+        ]
+
+    def parts_of(self, leaves: list[int], least: int) -> list[Span]:
+        """Return the guiltiest parts of leaves, of at least so many rows."""
+        # To learn what is to be set aside takes time: only leaves are asked in which a part stands out with it.
+        found = [span.leaf for span in self._search(leaves, least)]
+        asked = {leaf: Asked(asked_columns(self.forest, leaf), gaps=False) for leaf in found}
+        most = self.forest.n_trees - LEAST_OTHERS
+        asked = {leaf: each for leaf, each in asked.items() if len(each.columns) <= most}
+        if asked:
+            self.rows.set_aside(asked)
+        return self._search(list(asked), least)
+
+    def _search(self, leaves: list[int], least: int) -> list[Span]:
         found = (
-            best_span(leaf, sums, columns.n_categories[forest.tree_of(leaf)])
-            for leaf, sums in by_code(some)
+            best_span(leaf, sums, self.columns.n_categories[self.forest.tree_of(leaf)])
+            for leaf, sums in self._by_code(leaves)
         )
         return [span for span in found if span and least <= span.n_rows < span.counts.sum()]
 
-    # To learn what is to be set aside takes time: only leaves are asked in which a part stands out with it.
-    narrow = {
-        span.leaf: Asked(asked_columns(forest, span.leaf), gaps=False) for span in search(possible)
-    }
-    most = forest.n_trees - LEAST_OTHERS
-    narrow = {leaf: asked for leaf, asked in narrow.items() if len(asked.columns) <= most}
-    gappy = _with_gaps(forest, np.flatnonzero(whole).tolist(), columns.has_gaps)
-    if narrow or gappy:
-        rows.set_aside({**narrow, **gappy})
-    spans = search(list(narrow))
-    for leaf, (counts, left) in by_code(list(gappy)):
-        whole[leaf] = left.sum() >= LEAST_GUILT * UNIT * counts.sum()
-    open_to = below.copy()
-    open_to[[span.leaf for span in spans]] = False
-    found = groups.inside(open_to) & (parts >= LEAST_GUILT * UNIT * forest.n)
-    return Suspects(whole | found, spans, groups.coarse | groups.on_the_way(found))
+    def _by_code(self, leaves: list[int]) -> Iterator[tuple[int, Ints]]:
+        for part in _portions(leaves, MOST_SUMS // (2 * self.n_codes)):
+            yield from zip(part, self.rows.by_code(part, self.yardstick), strict=True)
 
 
 def _portions(items: list[int], size: int) -> Iterator[list[int]]:
@@ -269,13 +292,13 @@ def _portions(items: list[int], size: int) -> Iterator[list[int]]:
         yield items[start : start + max(1, size)]
 
 
-def _with_gaps(forest: Forest, leaves: list[int], has_gaps: Sequence[bool]) -> dict[int, Asked]:
-    """Return the leaves with conditions on columns in which values are missing, and these columns."""
+def _with_gaps(forest: Forest, contexts: list[int], has_gaps: Sequence[bool]) -> dict[int, Asked]:
+    """Return the contexts with conditions on columns in which values are missing, and these columns."""
     if not any(has_gaps):
         return {}
-    tested = {leaf: set(forest.feature[forest.path(leaf)[:-1]].tolist()) for leaf in leaves}
-    gappy = {leaf: sorted(m for m in columns if has_gaps[m]) for leaf, columns in tested.items()}
-    return {leaf: Asked(columns, gaps=True) for leaf, columns in gappy.items() if columns}
+    tested = {node: set(forest.feature[forest.path(node)[:-1]].tolist()) for node in contexts}
+    gappy = {node: sorted(m for m in columns if has_gaps[m]) for node, columns in tested.items()}
+    return {node: Asked(columns, gaps=True) for node, columns in gappy.items() if columns}
 
 
 def asked_columns(forest: Forest, leaf: int) -> list[int]:
