@@ -55,7 +55,9 @@ def test_detect_writes_scores_with_reasons(done, people):
     worst = max(rows, key=lambda row: row["evidence"])
     assert (worst["row"], worst["name"], worst["anomaly"]) == (18, "p17", True)
     reasons = json.loads(worst["reasons_json"])
-    assert worst["reasons"] == " | ".join(reason["text"] for reason in reasons)
+    told = worst["reasons"].split(" | ")
+    assert told[: len(reasons)] == [reason["text"] for reason in reasons]
+    assert [text[:19] for text in told[len(reasons) :]] == ["All of this counts "]
     assert {"kind", "target", "conditions", "share"} <= set(reasons[0])
     assert all(row["reasons"] is None for row in rows if not row["anomaly"])
 

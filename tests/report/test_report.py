@@ -87,6 +87,13 @@ def test_histogram_counts_every_row_on_its_side_of_the_threshold(summary, model,
     assert edges[-1] >= max(row["evidence"] for row in summary["rows"]) - 1e-3
 
 
+def test_what_is_said_of_standing_apart_is_about_the_same_row(summary, cars, model):
+    rows = summary["rows"]
+    explained = model.explain(cars.iloc[[row["row"] for row in rows]], noun="cars")
+    assert [row["apart"] for row in rows] == [row.apart for row in explained]
+    assert len({row["apart"] for row in rows}) > 5
+
+
 def test_plots_have_what_they_need(summary):
     kinds = set()
     for row in summary["rows"]:

@@ -116,7 +116,7 @@ def row_lines(row: Any, style: Style) -> list[str]:
         share = row.rest / row.evidence
         lines.append(style.dim(f"     and {row.n_rest} weaker {what} ({share:.0%})"))
     if row.apart:
-        lines += filled(row.apart, style.width, "     ", "     ")
+        lines += map(style.dim, filled(row.apart, style.width, "     ", "     "))
     return lines
 
 

@@ -177,7 +177,8 @@ def _reasons(
         some = chosen[start : start + EXPLAINED_AT_ONCE]
         rows = piece.rows(some, voice).explain(piece.model, wanted.why, wanted.noun)
         for k, row in zip(some.tolist(), rows, strict=True):
-            texts[k] = " | ".join(reason.text for reason in row.reasons)
+            sentences = [*(reason.text for reason in row.reasons), row.apart]
+            texts[k] = " | ".join(filter(None, sentences))
             details[k] = json.dumps(
                 [reason.to_dict() for reason in row.reasons], ensure_ascii=False
             )

@@ -121,11 +121,12 @@ def _introduce(
     acquitted = replace(model, log_lambda=np.full_like(model.log_lambda, -np.inf))
     cells = Judge(acquitted).own_cells(theirs, None if leaves is None else leaves.of(known))
     cells = cells[:, [column.position for column in model.schema.used]]
-    nothing = np.zeros(1)
-    return Neighbours(
-        likeness, known, likeness.profile(theirs), passed_on(cells, typical),
-        nothing, nothing, nothing, nothing, nothing,
-    )  # fmt: skip
+    return Neighbours.nobody(len(values))._replace(
+        likeness=likeness,
+        row=known,
+        profile=likeness.profile(theirs),
+        guilt=passed_on(cells, typical),
+    )
 
 
 def choose_rows(values: Floats) -> NDArray[np.int64]:

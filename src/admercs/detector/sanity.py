@@ -104,6 +104,7 @@ def check_neighbours(neighbours: Neighbours, n_columns: int) -> None:
     _check_pointers(likeness.first, len(likeness.edges), "likeness/first")
     n_places = len(likeness.edges) + 2 * n_columns
     _require(n_rows == 0 or len(likeness.place) == n_places, "likeness/place")
+    _require(n_rows != 1, "neighbours/row")
     _require(neighbours.profile.shape == (n_columns, n_rows), "neighbours/profile")
     _require(neighbours.guilt.shape == (n_rows, n_columns), "neighbours/guilt")
     _require(neighbours.mostly.shape == (n_columns,), "neighbours/mostly")

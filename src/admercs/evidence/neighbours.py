@@ -6,7 +6,8 @@ guilt of those most like it is heard besides its own. What contexts say is not p
 rows already. And where even those most like it are far away, all that is odd about a row counts more.
 
 How much either counts the table itself says: as far as rows are as guilty as those most like them, and as far as
-rows that stand apart are guilty. Where most columns are noise, likeness says nothing and nothing is added.
+rows that stand apart are guilty. Where most columns are noise, likeness says nothing about guilt, and all rows are
+about as far away from each other.
 """
 
 from __future__ import annotations

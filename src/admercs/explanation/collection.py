@@ -85,8 +85,8 @@ class Explanations(Sequence[RowExplanation]):
         Returns
         -------
         frame : DataFrame
-            Columns ``label``, ``score``, ``percentile``, ``by_association``, ``rank`` (1 is the
-            strongest reason), ``kind``, ``target``, ``value``, ``conditions``, ``typical``, ``n``,
+            Columns ``label``, ``score``, ``percentile``, ``by_association``, ``factor``, ``rank`` (1 is
+            the strongest reason), ``kind``, ``target``, ``value``, ``conditions``, ``typical``, ``n``,
             ``likelihood``, ``evidence``, ``share``, ``context`` and ``text``. Values are in words,
             since one column holds those of many. A row without reasons has no line.
         """
@@ -98,6 +98,7 @@ class Explanations(Sequence[RowExplanation]):
                     "score": row.score,
                     "percentile": row.percentile,
                     "by_association": row.by_association,
+                    "factor": row.factor,
                     "rank": rank,
                     "kind": reason.kind,
                     "target": reason.target,
@@ -117,8 +118,8 @@ class Explanations(Sequence[RowExplanation]):
 
 
 _COLUMNS = (
-    *("label", "score", "percentile", "by_association", "rank", "kind", "target", "value"),
-    *("conditions", "typical", "n", "likelihood", "evidence", "share", "context", "text"),
+    *("label", "score", "percentile", "by_association", "factor", "rank", "kind", "target"),
+    *("value", "conditions", "typical", "n", "likelihood", "evidence", "share", "context", "text"),
 )
 
 

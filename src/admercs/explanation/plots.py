@@ -117,6 +117,8 @@ def plot_row(model: Model, row: RowExplanation, top: int = 3) -> NDArray[Any]:
             f"{reason.share:.0%} of the evidence\n{fill(reason.text, 58)}", fontsize=8, loc="left"
         )
     note = ", mainly by association" if row.by_association else ""
+    if row.apart:
+        note += f", all of it counted {row.factor:.1f} times"
     figure.suptitle(
         f"{label_text(row.label)}: score {score_text(row.score)}{note}", x=0.01, ha="left"
     )

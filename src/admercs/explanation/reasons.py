@@ -235,7 +235,7 @@ class RowExplanation:
         By what all evidence was multiplied, the reasons' and ``rest`` included, because even the rows most like it
         are further away from it than usual; 1 if they are not.
     apart : str
-        The same as a sentence; empty where it hardly matters.
+        The same as a sentence; empty where it hardly matters or no reasons are listed.
     cells : dict of str to float
         The evidence per attribute; it adds up to ``evidence`` as well.
     """

@@ -237,9 +237,11 @@ class _Teller:
 
 
 def _foremost(amounts: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Return the places of the largest amounts, and of others that are half as large."""
+    """Return the place of the largest amount, and of others that are half as large."""
     order = np.argsort(-amounts, kind="stable")[:most]
-    return order[amounts[order] >= NAMED_SHARE * amounts.max()]
+    named = amounts[order] >= NAMED_SHARE * amounts.max()
+    named[0] = True  # all may be negative
+    return order[named]
 
 
 def _flat(view: View) -> list[View]:
