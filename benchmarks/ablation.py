@@ -3,9 +3,12 @@
     python benchmarks/ablation.py                  # everything, about an hour on one core
     python benchmarks/ablation.py --benchmark HiCS # one benchmark
     python benchmarks/ablation.py --variant default --variant "no feedback"
+    python benchmarks/ablation.py --change admercs.detector.neighbours.APART=1 --versions 10 --cells 3000000
 
-Results are kept in benchmarks/results/ablation.json; a run goes on where the last one stopped. Campos and
-HiCS are looked for as in `admercs reproduce`; a benchmark whose files are absent is named and left out.
+The last one tries another value of a constant (of several with several --change), here on all versions of all
+sets, and only prints what it gives. Other results are kept in benchmarks/results/ablation.json; a run goes on
+where the last one stopped. Campos and HiCS are looked for as in `admercs reproduce`; a benchmark whose files are
+absent is named and left out.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ import argparse
 import json
 import sys
 import warnings
+from ast import literal_eval
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -134,20 +138,34 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def run(benchmark: str, variant: str, store: dict[str, Any]) -> None:
+def changed(changes: list[str]) -> Scores:
+    """Return the detector with constants changed, each given as its name with the module, =, and a number."""
+
+    def scores(X: np.ndarray) -> np.ndarray:
+        with ExitStack() as stack:
+            for change in changes:
+                name, _, value = change.partition("=")
+                stack.enter_context(patch(name, literal_eval(value)))
+            return detector()(X)
+
+    return scores
+
+
+def run(
+    benchmark: str, variant: str, scores: Scores, store: dict[str, Any], versions: int, cells: int
+) -> None:
     """Run a variant on all sets of a benchmark that are not in the store yet."""
     for item in list_sets(benchmark):
         key = f"{benchmark}|{variant}|{item.name}|{item.version}"
-        if item.version > MAX_VERSION or item.cells > MAX_CELLS or key in store:
+        if item.version > versions or item.cells > cells or key in store:
             continue
         data = load_set(item)
         with quiet():
-            evidence = VARIANTS[variant](data.X)
+            evidence = scores(data.X)
         store[key] = [
             float(roc_auc_score(data.y, evidence)),
             float(average_precision_score(data.y, evidence)),
         ]
-    STORE.write_text(json.dumps(store, indent=0, sort_keys=True))
 
 
 def summary(store: dict[str, Any], benchmark: str, variant: str, held: bool | None = None) -> str:
@@ -190,18 +208,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--benchmark", action="append", choices=list(BENCHMARKS))
     parser.add_argument("--variant", action="append", choices=list(VARIANTS))
+    parser.add_argument("--change", action="append", metavar="NAME=VALUE")
+    parser.add_argument(
+        "--versions", type=int, default=MAX_VERSION, help="of each set, with --change"
+    )
+    parser.add_argument("--cells", type=int, default=MAX_CELLS, help="at most, with --change")
     arguments = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
-    store = json.loads(STORE.read_text()) if STORE.exists() else {}
+    if arguments.change:
+        variants, store = {" ".join(arguments.change): changed(arguments.change)}, {}
+        limits = arguments.versions, arguments.cells
+    else:
+        variants = {name: VARIANTS[name] for name in arguments.variant or VARIANTS}
+        store = json.loads(STORE.read_text()) if STORE.exists() else {}
+        limits = MAX_VERSION, MAX_CELLS
     for benchmark in arguments.benchmark or BENCHMARKS:
-        for variant in arguments.variant or VARIANTS:
+        for variant, scores in variants.items():
             try:
-                run(benchmark, variant, store)
+                run(benchmark, variant, scores, store, *limits)
             except DataNotFoundError as error:
                 print(f"{benchmark} is left out: {error}", file=sys.stderr)
                 break
             print(f"{benchmark:10} {variant:45} {summary(store, benchmark, variant)}", flush=True)
-    (RESULTS / "ablation.md").write_text(as_markdown(store))
+            if not arguments.change:
+                STORE.write_text(json.dumps(store, indent=0, sort_keys=True))
+    if not arguments.change:
+        (RESULTS / "ablation.md").write_text(as_markdown(store))
 
 
 if __name__ == "__main__":
