@@ -109,7 +109,8 @@ def test_a_reason_says_how_likely_the_value_is_in_the_table_excused_or_not() -> 
     assert excused.any()
     np.testing.assert_array_equal(judgement.log_omega[by_table], views.log_omega_root[by_table])
     heard = np.log1p(prior_odds(len(table)) * np.expm1(-views.heard_root))
-    np.testing.assert_allclose(judgement.pattern[excused], heard[excused], rtol=1e-9, atol=1e-12)
+    pattern = judgement.pattern / judgement.factor
+    np.testing.assert_allclose(pattern[excused], heard[excused], rtol=1e-9, atol=1e-12)
 
 
 def test_a_context_of_few_rows_excuses_nothing() -> None:
@@ -122,7 +123,8 @@ def test_in_a_small_table_a_value_that_is_alone_is_still_heard() -> None:
     X = np.column_stack([rng.integers(0, 2, 60), rng.integers(0, 2, 60), rng.integers(0, 2, 60)])
     X[0, 0] = 9
     model = ADMERCS().fit(X)
-    lone = model.explain(X[:1])[0].reasons[0]
-    assert lone.evidence == pytest.approx(np.log1p(0.5 * (1 / lone.likelihood - 1)))
+    row = model.explain(X[:1])[0]
+    lone = row.reasons[0]
+    assert lone.evidence == pytest.approx(row.factor * np.log1p(0.5 * (1 / lone.likelihood - 1)))
     assert model.model_.weighing.odds == 0.5
     assert ADMERCS(likelihood="paper").fit(X).model_.weighing.odds == 0.0
