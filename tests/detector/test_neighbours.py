@@ -243,7 +243,7 @@ def test_it_is_said_in_what_a_row_stands_apart() -> None:
     names = [column.name for column in model.model_.schema.used]
     for place in order[-20:].tolist():
         row = model.explain(table.iloc[[place]], noun="cars")[0]
-        assert row.factor == pytest.approx(1 + known.apart(away)[place])
+        assert row.factor == pytest.approx(known.factor(away)[place])
         assert row.apart.startswith(f"All of this counts {row.factor:.1f} times: the cars most")
         further = known.differences(values[:, [place]])[:, 0] - known.mostly
         furthest = {names[m].split(" (")[0] for m in np.argsort(further)[-2:]}

@@ -148,7 +148,7 @@ def read_part(path: str, log: str) -> pd.DataFrame:
     return pd.read_pickle(path)
 
 
-@pytest.mark.parametrize(("likelihood", "most"), [("area", 8), ("paper", 9)])
+@pytest.mark.parametrize(("likelihood", "most"), [("area", 7), ("paper", 8)])
 def test_the_table_is_read_as_often_as_documented(
     client: Any, tmp_path: Path, likelihood: str, most: int
 ) -> None:

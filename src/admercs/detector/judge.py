@@ -177,9 +177,9 @@ class Judge:
         by_root = ~by_wider & ~self._is_marginal[leaf] & (heard_root < log_omega)
         node = np.where(by_root, forest.root[:-1, None], node).astype(np.int32)
         said = np.where(by_root, log_omega_root, log_omega)
-        heard, factor = self._compare(block, parts.sum(axis=(0, 1)))
+        added, factor = self._compare(block, parts.sum(axis=(0, 1)))
         own = parts * factor
-        return Judgement(leaf, node, said, own[0], own[1], heard * factor, factor)
+        return Judgement(leaf, node, said, own[0], own[1], added * factor, factor)
 
     def _compare(
         self, block: NDArray[np.float64], own: NDArray[np.float64]
@@ -189,7 +189,7 @@ class Judge:
         if not len(known.row):
             return np.zeros(block.shape), np.ones(len(own))
         company = known.meet(block)
-        return known.added(company.heard, own).T, 1.0 + known.apart(company.away)
+        return known.added(company.heard, own).T, known.factor(company.away)
 
     def cells(
         self, block: NDArray[np.float64], leaf: NDArray[np.int32] | None = None
@@ -207,7 +207,7 @@ class Judge:
         """Add to the evidence per row and column what comparing the rows with others has shown."""
         known = self.model.neighbours
         cells[:, self._position] += known.added(company.heard, cells.sum(axis=1))
-        cells *= 1.0 + known.apart(company.away)[:, None]
+        cells *= known.factor(company.away)[:, None]
         return cells
 
     def own_cells(

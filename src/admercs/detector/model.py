@@ -111,9 +111,7 @@ class Judgement(NamedTuple):
     pattern: NDArray[np.float64]  # evidence from breaking that node's pattern
     context: NDArray[np.float64]  # evidence from sitting in an anomalous context
     neighbours: NDArray[np.float64]  # evidence from being like rows that are odd in this attribute
-    factor: NDArray[
-        np.float64
-    ]  # per row: by what all of that is multiplied, as no row is much like it
+    factor: NDArray[np.float64]  # per row: more than 1 if no other is much like it
 
     def cells(self) -> NDArray[np.float64]:
         """Return the evidence per attribute and row."""

@@ -71,7 +71,7 @@ def find_neighbours(
         Threads.
     """
     asked = _introduce(model, binning, values, float(np.median(base)), leaves)
-    judge = Judge(replace(model, neighbours=asked))
+    judge = Judge(model)
     company = Company(np.empty(values.shape[::-1]), np.empty(len(base)))
     cells = np.empty((len(base), len(model.schema.columns)))
 
@@ -94,7 +94,7 @@ def find_neighbours(
     found = found._replace(louder=np.array([APART / THIRD * trust]))
     if found.trust == found.louder == 0.0:
         return None
-    cells *= 1.0 + found.apart(company.away)[:, None]
+    cells *= found.factor(company.away)[:, None]
     return found, cells.sum(axis=1)
 
 

@@ -82,7 +82,7 @@ class WitnessesInMemory:
 
     def set_aside(self, asked: Mapping[int, Asked]) -> None:
         """Take less of what the rows of some leaves have against them in some columns."""
-        self._own = own_evidence(self._model, self._table, self._leaves, asked, self._n_jobs)
+        self._own |= own_evidence(self._model, self._table, self._leaves, asked, self._n_jobs)
 
     def own_of(self, rearranged: Rearranged) -> Own:
         """Return what is set aside of the rows of narrow contexts."""

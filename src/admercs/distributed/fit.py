@@ -2,11 +2,12 @@
 
 How often the raw table is read: once to learn what its columns are, once for codes and exact bin edges, once or
 twice for the densities, once to judge its rows; if leaves may be suspected because of missing values, or hold
-narrow contexts, once each to judge their rows column by column; and, if contexts turn out to be suspicious, once to
-judge all rows with the finished model. In a table of up to half a million cells rows are compared with each other
-in its place, and judged again only if that tells nothing. With the paper's likelihoods once more, to look up the
-rows of suspicious contexts. Only the first two readings need all columns, the others only numeric ones. Trees grow,
-tests that change nothing are found and contexts are iterated without reading.
+narrow contexts, once to judge their rows column by column (twice if such a part is found only without missing
+values); and, if contexts turn out to be suspicious, once to judge all rows with the finished model. In a table of
+up to half a million cells rows are compared with each other in its place, and judged again only if that tells
+nothing. With the paper's likelihoods once more, to look up the rows of suspicious contexts. Only the first two
+readings need all columns, the others only numeric ones. Trees grow, tests that change nothing are found and
+contexts are iterated without reading.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,10 +98,11 @@ class WitnessesOnCluster:
 
     def set_aside(self, asked: Mapping[int, Asked]) -> None:
         """Take less of what the rows of some leaves have against them in some columns."""
-        self._own = self._run.read(
+        more = self._run.read(
             "suspects", own_of_part, self._model, self._run.share(dict(asked)),
             each=[self._placed], columns=self._columns,
         )  # fmt: skip
+        self._own = [self._run.submit(or_, *pair) for pair in zip(self._own, more, strict=True)]
 
     def own_of(self, rearranged: Future) -> list[Future]:
         """Return what is set aside of the rows of narrow contexts."""

@@ -103,10 +103,10 @@ class Neighbours(NamedTuple):
         share = np.divide(more, total, out=np.zeros_like(own), where=others > 0)
         return heard * share[:, None]
 
-    def apart(self, away: Floats) -> Floats:
-        """Return by how much the evidence against rows grows: their nearest are further away than usual."""
-        grown: Floats = self.louder * np.maximum(0.0, away - self.usual)
-        return grown
+    def factor(self, away: Floats) -> Floats:
+        """Return by what the evidence against rows is multiplied: their nearest may be further away than usual."""
+        factor: Floats = 1.0 + self.louder * np.maximum(0.0, away - self.usual)
+        return factor
 
     def nearest(self, values: Floats) -> Floats:
         """Return the weight of each of the rows in what is heard about one row."""

@@ -162,7 +162,7 @@ class Witnesses(Protocol):
         ...
 
     def set_aside(self, asked: Mapping[int, Asked]) -> None:
-        """From now on take less of what the rows of some leaves have against them in some columns."""
+        """From now on take less of what the rows of these leaves, too, have against them in some columns."""
         ...
 
 
@@ -227,18 +227,21 @@ def find_suspects(
     yardstick = find_yardstick(feedback, rows.quantile)
     if yardstick is None:
         return nobody
-    inquiry = _Inquiry(rows, forest, columns, n_codes, yardstick)
+    least = max(LEAST_ROWS, int(np.ceil(PART_OF_LEAF * smallest_leaf)))
+    inquiry = _Inquiry(rows, forest, columns, n_codes, yardstick, least)
     parts = rows.guilt(yardstick)
     guilt = groups.sum_up(parts)
     whole = leaves & (guilt >= LEAST_GUILT * UNIT * forest.n)
     small = groups.inside(leaves) & (parts >= LEAST_GUILT * UNIT * forest.n)
-    acquitted = inquiry.without_gaps(np.flatnonzero(whole | small).tolist())
-    whole[acquitted] = small[acquitted] = False
     # What a root says of a range is said by its column alone, and it has said so already.
-    below = leaves & ~whole & (forest.parent >= 0)
-    least = max(LEAST_ROWS, int(np.ceil(PART_OF_LEAF * smallest_leaf)))
+    below = leaves & (forest.parent >= 0)
     possible = below & (guilt >= LEAST_GUILT * UNIT * least)
-    spans = inquiry.parts_of(np.flatnonzero(possible).tolist(), least)
+    acquitted, spans = inquiry.hear(
+        np.flatnonzero(whole | small), np.flatnonzero(possible & ~whole)
+    )
+    whole[acquitted] = small[acquitted] = False
+    spans += inquiry.parts_of(acquitted[possible[acquitted]])
+    below &= ~whole
     below[[span.leaf for span in spans]] = False
     small &= groups.inside(below)
     return Suspects(whole | small, spans, groups.coarse | groups.on_the_way(small))
@@ -252,35 +255,46 @@ class _Inquiry(NamedTuple):
     columns: Columns
     n_codes: int
     yardstick: Yardstick
+    least: int  # rows of a part of a leaf
 
-    def without_gaps(self, contexts: list[int]) -> list[int]:
-        """Return the contexts whose rows are not guilty enough if missing values do not count."""
-        gappy = _with_gaps(self.forest, contexts, self.columns.has_gaps)
-        if gappy:
-            self.rows.set_aside(gappy)
-        return [
+    def hear(self, contexts: Ints, leaves: Ints) -> tuple[Ints, list[Span]]:
+        """Return contexts that are not guilty enough without their gaps, and the guiltiest parts of leaves."""
+        gappy = _with_gaps(self.forest, contexts.tolist(), self.columns.has_gaps)
+        narrow = self._with_parts(leaves)
+        # Both at once: to learn what is to be set aside a table in pieces has to be read.
+        self._set_aside({**gappy, **narrow})
+        acquitted = [
             context
             for context, (counts, left) in self._by_code(list(gappy))
             if left.sum() < LEAST_GUILT * UNIT * counts.sum()
         ]
+        return np.array(acquitted, np.int64), self._search(list(narrow))
 
-    def parts_of(self, leaves: list[int], least: int) -> list[Span]:
-        """Return the guiltiest parts of leaves, of at least so many rows."""
-        # To learn what is to be set aside takes time: only leaves are asked in which a part stands out with it.
-        found = [span.leaf for span in self._search(leaves, least)]
-        asked = {leaf: Asked(asked_columns(self.forest, leaf), gaps=False) for leaf in found}
+    def parts_of(self, leaves: Ints) -> list[Span]:
+        """Return the guiltiest parts of leaves."""
+        narrow = self._with_parts(leaves)
+        self._set_aside(narrow)
+        return self._search(list(narrow))
+
+    def _with_parts(self, leaves: Ints) -> dict[int, Asked]:
+        """Return the leaves in which a part stands out with all that is said, and what is to be set aside."""
+        found = [span.leaf for span in self._search(leaves.tolist())]
+        asked = {
+            leaf: sorted({*_tested(self.forest, leaf), self.forest.tree_of(leaf)}) for leaf in found
+        }
         most = self.forest.n_trees - LEAST_OTHERS
-        asked = {leaf: each for leaf, each in asked.items() if len(each.columns) <= most}
+        return {leaf: Asked(each, gaps=False) for leaf, each in asked.items() if len(each) <= most}
+
+    def _set_aside(self, asked: dict[int, Asked]) -> None:
         if asked:
             self.rows.set_aside(asked)
-        return self._search(list(asked), least)
 
-    def _search(self, leaves: list[int], least: int) -> list[Span]:
+    def _search(self, leaves: list[int]) -> list[Span]:
         found = (
             best_span(leaf, sums, self.columns.n_categories[self.forest.tree_of(leaf)])
             for leaf, sums in self._by_code(leaves)
         )
-        return [span for span in found if span and least <= span.n_rows < span.counts.sum()]
+        return [span for span in found if span and self.least <= span.n_rows < span.counts.sum()]
 
     def _by_code(self, leaves: list[int]) -> Iterator[tuple[int, Ints]]:
         for part in _portions(leaves, MOST_SUMS // (2 * self.n_codes)):
@@ -296,15 +310,13 @@ def _with_gaps(forest: Forest, contexts: list[int], has_gaps: Sequence[bool]) ->
     """Return the contexts with conditions on columns in which values are missing, and these columns."""
     if not any(has_gaps):
         return {}
-    tested = {node: set(forest.feature[forest.path(node)[:-1]].tolist()) for node in contexts}
-    gappy = {node: sorted(m for m in columns if has_gaps[m]) for node, columns in tested.items()}
+    gappy = {node: [m for m in _tested(forest, node) if has_gaps[m]] for node in contexts}
     return {node: Asked(columns, gaps=True) for node, columns in gappy.items() if columns}
 
 
-def asked_columns(forest: Forest, leaf: int) -> list[int]:
-    """Return the columns that a part of a leaf is chosen by: those of its conditions, and its target."""
-    tests = forest.feature[forest.path(leaf)[:-1]]
-    return sorted({*tests.tolist(), forest.tree_of(leaf)})
+def _tested(forest: Forest, node: int) -> list[int]:
+    """Return the columns that the conditions of a node are about."""
+    return sorted(set(forest.feature[forest.path(node)[:-1]].tolist()))
 
 
 def best_span(leaf: int, sums: Ints, n_categories: int) -> Span | None:
