@@ -7,10 +7,10 @@ import math
 import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from zoneinfo import ZoneInfo
 
 from admercs.explanation.plain import Value
 from admercs.table.columns import Column
+from admercs.table.zones import zone_of
 
 __all__ = ["ColumnVoice", "join", "name_and_unit", "number"]
 
@@ -262,11 +262,11 @@ def _day(days: int) -> Value:
 def _moment(since_epoch: dt.timedelta, column: Column) -> Value:
     try:
         moment = _EPOCH + since_epoch
+        # A table without a time zone has plain clock times; they stay that way.
+        if column.time_zone:
+            return moment.astimezone(zone_of(column.time_zone))
     except OverflowError:
         return str(since_epoch)
-    # A table without a time zone has plain clock times; they stay that way.
-    if column.time_zone:
-        return moment.astimezone(ZoneInfo(column.time_zone))
     return moment.replace(tzinfo=None)
 
 

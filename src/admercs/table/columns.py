@@ -35,7 +35,7 @@ class Column:
         Nominal: how many further, rarer values share the code ``len(categories) + 1``.
     distinct : tuple of float
         Numeric with few distinct values: those working values in ascending order, else empty.
-        Such a column is judged by how often each value occurs instead of by a smooth density.
+        Such a column is scored by how often each value occurs instead of by a smooth density.
     low, high : float or None
         Numeric: the smallest and largest working value of the training table, so that words about
         typical values never go beyond them; None when unknown.
@@ -44,7 +44,7 @@ class Column:
     unit : str
         Dates and times: what one step of the working value is ("D", "us", "ns"), else empty.
     time_zone : str
-        Dates with a time zone: its name, else empty.
+        Dates with a time zone: its IANA name or its offset (``+02:00``), else empty.
     """
 
     name: str

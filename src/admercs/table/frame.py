@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -10,104 +9,59 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
+from admercs.arrays import Array, Bools
 from admercs.table.objects import from_objects
 from admercs.table.values import RawColumn, from_times
+from admercs.table.zones import zone_name
 
 _ACCEPTED = "a numpy array, a pandas or polars DataFrame, a pyarrow Table or a list of rows"
 
 
-class Frame(ABC):
+_OBJECTS = (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum)
+
+
+class Frame:
     """A table that hands out its columns one by one and never copies itself as a whole.
 
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    names : list of str
-        Name of each column; ``x0``, ``x1``, … where the table has none.
-    named : bool
-        Whether the table itself names its columns.
-    has_names : bool
-        Whether all those names are strings, as scikit-learn's ``feature_names_in_`` demands.
+    Columns of an array are called ``x0``, ``x1``, … ``named`` says whether the table has names,
+    ``has_names`` whether all of them are strings, as scikit-learn's ``feature_names_in_`` demands.
     """
 
-    n_rows: int
-    names: list[str]
-    named: bool
-    has_names: bool
+    def __init__(self, table: Array | nw.DataFrame[Any]) -> None:
+        self._table: Any = table
+        self.n_rows, self.n_columns = table.shape
+        self.array = table if isinstance(table, np.ndarray) else None
+        self.named = self.array is None
+        in_table = None if isinstance(table, np.ndarray) else table.columns
+        names = in_table or [f"x{j}" for j in range(self.n_columns)]
+        self.names = list(map(str, names))
+        self.has_names = self.named and all(isinstance(name, str) for name in names)
+        self._known: dict[int, RawColumn] = {}
 
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-    @abstractmethod
     def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
         """Return a column, or the stretch ``start:stop`` of its rows.
 
         The kind is that of the whole column, whichever stretch is asked for. The values may be a
         view of the table: do not write into them.
         """
-
-    def texts(self, position: int) -> nw.Series[Any] | None:
-        """Return a column of text in the hands of its own library; None for any other column."""
-        del position
-        return None
-
-
-class ArrayFrame(Frame):
-    """A two-dimensional numpy array."""
-
-    def __init__(self, array: NDArray[Any]) -> None:
-        self.array = array
-        self.n_rows = array.shape[0]
-        self.names = [f"x{j}" for j in range(array.shape[1])]
-        self.named = self.has_names = False
-        self._known: dict[int, RawColumn] = {}
-
-    def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
-        """Return a column, or the stretch ``start:stop`` of its rows."""
         stop = self.n_rows if stop is None else stop
-        if self.array.dtype.kind in "fiub":
-            return from_array(self.array[start:stop, position], self.names[position])
-        # The kind of objects is only known after a look at each of them, once.
-        if position not in self._known:
-            self._known[position] = from_array(self.array[:, position], self.names[position])
-        return self._known[position].rows(start, stop)
-
-
-class TableFrame(Frame):
-    """A table of any library that narwhals can read."""
-
-    def __init__(self, table: nw.DataFrame[Any]) -> None:
-        self._table = table
-        self.n_rows = len(table)
-        names = list(table.columns)
-        self.names = [str(name) for name in names]
-        self.named = True
-        self.has_names = all(isinstance(name, str) for name in names)
-        self._known: dict[int, RawColumn] = {}
-
-    def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
-        """Return a column, or the stretch ``start:stop`` of its rows."""
-        name = self.names[position]
         if position in self._known:
-            return self._known[position].rows(start, self.n_rows if stop is None else stop)
-        series = self._table[:, position]
-        dtype = series.dtype
-        if dtype in (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum):
-            # These become Python objects and are looked at one by one, once.
-            self._known[position] = from_series(series, name)
-            return self.column(position, start, stop)
-        if start == 0 and stop is None:
-            return from_series(series, name)
-        return from_series(series[start:stop], name)
+            return self._known[position].rows(start, stop)
+        read = from_array if self.array is not None else from_series
+        values, name = self._table[:, position], self.names[position]
+        dtype = values.dtype
+        if dtype in _OBJECTS if self.named else dtype.kind not in "fiub":
+            # The kind of objects is only known after a look at each of them, once.
+            self._known[position] = read(values, name)
+            return self._known[position].rows(start, stop)
+        return read(values if (start, stop) == (0, self.n_rows) else values[start:stop], name)
 
     def texts(self, position: int) -> nw.Series[Any] | None:
         """Return a column of text in the hands of its own library; None for any other column."""
-        series = self._table[:, position]
+        if not self.named:
+            return None
+        series: nw.Series[Any] = self._table[:, position]
         if series.dtype == nw.String:
             return series
         if series.implementation.is_polars() and series.dtype in (nw.Categorical, nw.Enum):
@@ -115,27 +69,17 @@ class TableFrame(Frame):
         return None
 
 
-def from_array(values: NDArray[Any], name: str) -> RawColumn:
-    """Read a one-dimensional numpy array.
-
-    Examples
-    --------
-    >>> from_array(np.array([1, 2, 3], dtype=np.uint8), "doors").kind
-    'integer'
-    """
+def from_array(values: Array, name: str) -> RawColumn:
+    """Read a one-dimensional numpy array."""
     kind = values.dtype.kind
     if kind == "f":
         # Half precision is slow to compute with, and a long double is wider than a working value.
         plain = values if values.itemsize in (4, 8) else values.astype(np.float64)
         return RawColumn(name, "float", plain)
-    if kind in "iu":
-        return RawColumn(name, "integer", values)
-    if kind == "b":
-        return RawColumn(name, "boolean", values)
-    if kind in "UT":
-        return from_objects(values.astype(object), name)
-    if kind == "O":
-        return from_objects(values, name)
+    if kind in "iub":
+        return RawColumn(name, "boolean" if kind == "b" else "integer", values)
+    if kind in "UTO":
+        return from_objects(values.astype(object, copy=False), name)
     if kind in "mM":
         return from_times(values, name)
     if kind == "c":
@@ -143,9 +87,13 @@ def from_array(values: NDArray[Any], name: str) -> RawColumn:
             f"Complex data not supported\nColumn {name!r} holds complex numbers: give their real "
             "and imaginary parts as two columns."
         )
-    raise TypeError(
-        f"Column {name!r} has the type {values.dtype}, which cannot be used: turn it into numbers, "
-        "text or dates, or leave the column out."
+    raise _unusable(name, values.dtype)
+
+
+def _unusable(name: str, dtype: object) -> TypeError:
+    return TypeError(
+        f"Column {name!r} has the type {dtype}, which cannot be used: turn it into numbers, text "
+        "or dates, or leave the column out."
     )
 
 
@@ -164,34 +112,35 @@ def from_series(series: nw.Series[Any], name: str) -> RawColumn:
             "or leave it out."
         )
     if dtype == nw.Decimal:
-        return from_array(series.cast(nw.Float64).to_numpy(), name)
-    if dtype.is_float():
+        series = series.cast(nw.Float64)
+    if dtype == nw.Decimal or dtype.is_float():
         return from_array(series.to_numpy(), name)
     missing = series.is_null().to_numpy() if series.null_count() else None
     if dtype.is_integer() or dtype == nw.Boolean:
-        filled = (
-            series if missing is None else series.fill_null(False if dtype == nw.Boolean else 0)
-        )
-        raw = from_array(filled.to_numpy(), name)
-        return RawColumn(name, raw.kind, raw.values, missing)
+        if missing is not None:
+            series = series.fill_null(False if dtype == nw.Boolean else 0)
+        return replace(from_array(series.to_numpy(), name), missing=missing)
     if isinstance(dtype, nw.Datetime):
         raw = from_array(series.to_numpy(), name)
-        zone = dtype.time_zone or ""
-        return RawColumn(name, "datetime", raw.values, raw.missing, raw.unit, zone)
-    if dtype in (nw.Date, nw.Duration, nw.Time, nw.Object, nw.Unknown):
-        return from_array(_without_nulls(series, missing), name)
+        return replace(raw, kind="datetime", time_zone=_time_zone(series, dtype))
     if dtype == nw.String:
         return RawColumn(name, "text", series.to_numpy(), missing)
-    if dtype in (nw.Categorical, nw.Enum):
-        return replace(from_array(_without_nulls(series, missing), name), categorical=True)
-    raise TypeError(
-        f"Column {name!r} has the type {dtype}, which cannot be used: turn it into numbers, text "
-        "or dates, or leave the column out."
-    )
+    if dtype in (nw.Date, nw.Duration, nw.Time, nw.Object, nw.Unknown, nw.Categorical, nw.Enum):
+        raw = from_array(_without_nulls(series, missing), name)
+        return replace(raw, categorical=dtype in (nw.Categorical, nw.Enum))
+    raise _unusable(name, dtype)
 
 
-def _without_nulls(series: nw.Series[Any], missing: NDArray[np.bool_] | None) -> NDArray[Any]:
-    values: NDArray[Any] = series.to_numpy()
+def _time_zone(series: nw.Series[Any], dtype: nw.Datetime) -> str:
+    if not dtype.time_zone:
+        return ""
+    # pandas has the zone itself, which tells more than its name.
+    native = series.to_native().dt.tz if series.implementation.is_pandas() else None
+    return zone_name(native or dtype.time_zone)
+
+
+def _without_nulls(series: nw.Series[Any], missing: Bools | None) -> Array:
+    values: Array = series.to_numpy()
     if missing is None or values.dtype != object:
         return values
     values = values.copy()  # what the library handed out may be its own memory
@@ -202,26 +151,10 @@ def _without_nulls(series: nw.Series[Any], missing: NDArray[np.bool_] | None) ->
 def read_frame(X: Any, *, allow_empty: bool = False) -> Frame:
     """Read a table from any of the usual containers.
 
-    Parameters
-    ----------
-    X : array-like or data frame
-        A two-dimensional numpy array, a list of rows, a pandas or polars data frame, a pyarrow
-        table, or anything else that narwhals can read. A polars ``LazyFrame`` is collected.
-    allow_empty : bool, default=False
-        Whether a table without rows is fine, as a part of a larger one.
-
-    Returns
-    -------
-    Frame
-        The table, which reads its columns when they are asked for.
-
-    Raises
-    ------
-    TypeError
-        ``X`` is sparse, lazy, or no table at all.
-    ValueError
-        ``X`` is not two-dimensional, has no columns or no rows, holds complex numbers, or two of
-        its columns share a name.
+    ``X`` is a two-dimensional numpy array, a list of rows, a pandas or polars data frame, a pyarrow
+    table, or anything else that narwhals can read. A polars ``LazyFrame`` is collected. A part of
+    a larger table may have no rows (``allow_empty``). What is no such table raises a TypeError;
+    one without rows or columns, or with two columns of one name, a ValueError.
 
     Examples
     --------
@@ -234,20 +167,24 @@ def read_frame(X: Any, *, allow_empty: bool = False) -> Frame:
             "Sparse data was passed, but dense data is required. Use '.toarray()' to convert it to "
             "a dense numpy array."
         )
-    frame = _read_table(X)
-    if frame is None:
-        frame = ArrayFrame(_read_array(X))
+    frame = _read_table(X) or Frame(_read_array(X))
     if frame.n_columns == 0:
         raise ValueError(
             f"Found array with 0 feature(s) (shape=({frame.n_rows}, 0)) while a minimum of 1 is "
             "required."
         )
-    if frame.n_rows == 0 and not allow_empty:
+    if not allow_empty:
+        check_rows(frame.n_rows, frame.n_columns)
+    return frame
+
+
+def check_rows(n_rows: int, n_columns: int) -> None:
+    """Raise scikit-learn's ValueError for a table without rows."""
+    if n_rows == 0:
         raise ValueError(
-            f"Found array with 0 sample(s) (shape=(0, {frame.n_columns})) while a minimum of 1 is "
+            f"Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is "
             "required."
         )
-    return frame
 
 
 def _read_table(X: Any) -> Frame | None:
@@ -256,7 +193,7 @@ def _read_table(X: Any) -> Frame | None:
         table = nw.from_native(X, allow_series=True)
         if isinstance(table, nw.LazyFrame) and table.implementation.is_polars():
             table = table.collect()
-        names = None if isinstance(table, nw.Series) else list(table.collect_schema().names())
+        names = [] if isinstance(table, nw.Series) else list(table.collect_schema().names())
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"Two columns share a name: rename one. {error}") from error
     except TypeError:
@@ -268,10 +205,10 @@ def _read_table(X: Any) -> Frame | None:
             f"X is a lazy table ({type(X).__module__}.{type(X).__qualname__}): collect it into a "
             "pandas, polars or pyarrow table first."
         )
-    twice = [name for name, count in Counter(map(str, names or [])).items() if count > 1]
+    twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
     if twice:
         raise ValueError(f"Several columns are called {twice[0]!r}: give each its own name.")
-    return TableFrame(table)
+    return Frame(table)
 
 
 def _not_two_dimensional(n_dim: int) -> str:
@@ -285,7 +222,7 @@ def _not_two_dimensional(n_dim: int) -> str:
     )
 
 
-def _read_array(X: Any) -> NDArray[Any]:
+def _read_array(X: Any) -> Array:
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
             "X is a masked array: use X.filled(np.nan) so that masked values are missing."

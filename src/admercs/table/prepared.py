@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Array, Bytes, Floats, Ints
 from admercs.table.columns import Column
-from admercs.table.frame import ArrayFrame, Frame
+from admercs.table.frame import Frame
 from admercs.table.objects import first_of_other_kind
 from admercs.table.schema import Schema
-from admercs.table.summary import Category, check_finite, text_category, time_category
+from admercs.table.summary import Category, text_category, time_category
 from admercs.table.texts import encode_objects, encode_texts
 from admercs.table.values import KIND_WORDS, TEMPORAL, Kind, RawColumn, describe
 
 # Which kinds of values a column may hold in a new table, by the kind it held in the training table.
 # A missing value turns a column of integers into floats in some libraries.
+_NUMBERS: set[Kind] = {"float", "integer", "boolean"}
+_DATES: set[Kind] = {"date", "datetime"}
+_TEXTS: set[Kind] = {"text", "mixed"}
 _FITS: dict[Kind, set[Kind]] = {
-    "float": {"float", "integer", "boolean"},
-    "integer": {"float", "integer", "boolean"},
-    "boolean": {"float", "integer", "boolean"},
+    **dict.fromkeys(_NUMBERS, _NUMBERS),
+    **dict.fromkeys(_DATES, _DATES),
     "text": {"text"},
-    "mixed": {"text", "mixed", "float", "integer", "boolean"},
-    "date": {"date", "datetime"},
-    "datetime": {"date", "datetime"},
+    "mixed": _TEXTS | _NUMBERS,
     "time": {"time"},
     "duration": {"duration"},
-    "empty": set(),
 }
 
 _PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -39,14 +36,7 @@ class Prepared:
     """A table matched with a schema, ready to hand out its working values.
 
     Numeric columns are read from the table whenever they are asked for; of nominal columns the
-    codes are kept, one byte a row.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    n_columns : int
-        Number of used columns, M.
+    codes are kept, one byte a row. ``n_columns`` counts the used columns.
     """
 
     def __init__(self, frame: Frame, schema: Schema, positions: tuple[int, ...]) -> None:
@@ -55,59 +45,57 @@ class Prepared:
         self._frame = frame
         self._schema = schema
         self._positions = positions
-        self._codes: dict[int, NDArray[np.uint8]] = {}
+        self._codes: dict[int, Bytes] = {}
         self._views: dict[int, RawColumn] = {}
         for m in range(self.n_columns):
             self._open(m)
         self._array = self._plain_array()
 
     def _open(self, m: int) -> None:
-        column, kind = self._schema.used[m], self._kind(m)
+        column = self._schema.used[m]
+        kind = self._schema.kinds[column.position]
         texts = self._frame.texts(self._positions[m]) if kind == "text" else None
         if texts is not None:
             known = _code_of_category(column)
             self._codes[m] = encode_texts(texts, known, len(known) + 1)
             return
         raw = self._frame.column(self._positions[m])
-        _check_kind(raw, column, kind)
-        if column.role == "nominal":
+        if not _fits(raw, column, kind):
+            self._codes[m] = np.zeros(self.n_rows, np.uint8)  # all missing
+        elif column.role == "nominal":
             self._codes[m] = _nominal_codes(raw, column, kind)
         elif not raw.values.flags.owndata:
             # The table's own memory: keeping hold of it costs nothing and makes blocks fast.
             self._views[m] = raw
 
-    def _kind(self, m: int) -> Kind:
-        return self._schema.kinds[self._schema.used[m].position]
-
-    def _plain_array(self) -> NDArray[np.floating] | None:
+    def _plain_array(self) -> Array | None:
         """Return the array itself if its rows can be copied without a look at their meaning."""
-        frame = self._frame
-        if not isinstance(frame, ArrayFrame) or frame.array.dtype.kind != "f" or self._codes:
+        array, columns = self._frame.array, self._schema.used
+        if array is None or array.dtype.kind != "f" or self._codes:
             return None
-        if any(column.origin or column.unit for column in self._schema.used):
-            return None
-        if self._positions == tuple(range(frame.n_columns)):
-            return frame.array
-        return None
+        in_order = self._positions == tuple(range(array.shape[1]))
+        plain = in_order and not any(column.origin or column.unit for column in columns)
+        return array if plain else None
 
-    def column(self, m: int) -> NDArray[np.float64]:
+    def column(self, m: int) -> Floats:
         """Return the working values of used column ``m``; do not write into them."""
         return self._values(m, 0, self.n_rows)
 
-    def block(self, start: int, stop: int) -> NDArray[np.float64]:
+    def block(self, start: int, stop: int) -> Floats:
         """Return the working values of the rows ``start:stop``, one C row per used column."""
         stop = min(stop, self.n_rows)
         if self._array is not None:
             block = np.array(self._array[start:stop].T, dtype=np.float64, order="C")
             if not np.isfinite(block).all():
-                self._check_block(start, stop)
+                for position in self._positions:
+                    self._frame.column(position, start, stop).check_finite(start)
             return block
         block = np.empty((self.n_columns, max(0, stop - start)))
         for m in range(self.n_columns):
             block[m] = self._values(m, start, stop)
         return block
 
-    def some(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def some(self, rows: Ints) -> Floats:
         """Return the working values of some rows, in ascending order; each C row is a used column."""
         if self._array is not None:
             return np.array(self._array[rows].T, dtype=np.float64, order="C")
@@ -117,11 +105,7 @@ class Prepared:
             block[m] = self._values(m, start, stop)[rows - start]
         return block
 
-    def _check_block(self, start: int, stop: int) -> None:
-        for m in range(self.n_columns):
-            check_finite(self._frame.column(self._positions[m], start, stop), start)
-
-    def _values(self, m: int, start: int, stop: int) -> NDArray[np.float64]:
+    def _values(self, m: int, start: int, stop: int) -> Floats:
         column = self._schema.used[m]
         if m in self._codes:
             values = self._codes[m][start:stop].astype(np.float64)
@@ -131,32 +115,16 @@ class Prepared:
             raw = self._views[m].rows(start, stop)
         else:
             raw = self._frame.column(self._positions[m], start, stop)
-        # One copy of a column that lies scattered in its table makes all that follows fast.
-        raw = replace(raw, values=np.ascontiguousarray(raw.values))
-        check_finite(raw, start)
+        raw = raw.contiguous()
+        raw.check_finite(start)
         return numeric_values(raw, column)
 
 
 def prepare(frame: Frame, schema: Schema) -> Prepared:
     """Match a table with the schema of a model.
 
-    Parameters
-    ----------
-    frame : Frame
-        The training table or a new one.
-    schema : Schema
-        The columns of the training table.
-
-    Returns
-    -------
-    Prepared
-        The working values, as whole columns or in blocks of rows.
-
-    Raises
-    ------
-    ValueError
-        Columns are missing or superfluous, a column holds another kind of values than the training
-        table, or (once it is read) a value is infinite.
+    A ValueError is raised if columns are missing or superfluous, if a column holds another kind of
+    values than the training table, or (once it is read) if a value is infinite.
 
     Examples
     --------
@@ -170,21 +138,20 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     return Prepared(frame, schema, schema.check(frame))
 
 
-def _check_kind(raw: RawColumn, column: Column, kind: Kind) -> None:
-    fits = _FITS[kind]
-    if raw.kind in fits or raw.kind == "empty":
-        if bool(raw.time_zone) != bool(column.time_zone) and raw.kind in ("date", "datetime"):
-            with_, without = (
-                ("now has a", "had none") if raw.time_zone else ("now has no", "had one")
-            )
-            raise ValueError(
-                f"Column {column.name!r} {with_} time zone, but {without} when the model was "
-                "fitted: add or remove the time zone."
-            )
-        return
-    if raw.is_missing().all():
-        return
-    row = first_of_other_kind(raw.values, fits) if raw.kind in ("mixed", "text") else -1
+def _fits(raw: RawColumn, column: Column, kind: Kind) -> bool:
+    """Return whether values can be read as those of a training column; False if all are missing."""
+    kinds = _FITS[kind]
+    other_zone = raw.kind in _DATES and bool(raw.time_zone) != bool(column.time_zone)
+    fits = raw.kind in kinds and not other_zone
+    if fits or raw.is_missing().all():
+        return fits
+    if raw.kind in kinds:
+        given, before = ("now has a", "had none") if raw.time_zone else ("now has no", "had one")
+        raise ValueError(
+            f"Column {column.name!r} {given} time zone, but {before} when the model was fitted: "
+            "add or remove the time zone."
+        )
+    row = first_of_other_kind(raw.values, kinds) if raw.kind in _TEXTS else -1
     if row < 0:
         row = int((~raw.is_missing()).argmax())
     shown = f": {describe(raw.values[row])} in row {row}" if raw.kind not in TEMPORAL else ""
@@ -195,42 +162,30 @@ def _check_kind(raw: RawColumn, column: Column, kind: Kind) -> None:
     )
 
 
-def _nominal_codes(raw: RawColumn, column: Column, kind: Kind) -> NDArray[np.uint8]:
-    """Return the code of each value: 0 missing, 1 … C the categories, C + 1 any other."""
-    other = len(column.categories) + 1
-    if kind in ("text", "mixed") or raw.kind == "empty":
-        codes = _text_codes(raw, column, kind, other)
-    else:
-        codes = _number_codes(raw, column, kind, other)
-    codes[raw.is_missing()] = 0
-    return codes
-
-
 def _code_of_category(column: Column) -> dict[Category, int]:
     return {value: code for code, value in enumerate(column.categories, start=1)}
 
 
-def _text_codes(raw: RawColumn, column: Column, kind: Kind, other: int) -> NDArray[np.uint8]:
-    values = raw.values
-    if kind == "mixed":
-        values = np.array(list(map(text_category, values)), dtype=object)
-    return encode_objects(values, _code_of_category(column), other)
+def _nominal_codes(raw: RawColumn, column: Column, kind: Kind) -> Bytes:
+    """Return the code of each value: 0 missing, 1 … C the categories, C + 1 any other."""
+    known, other = _code_of_category(column), len(column.categories) + 1
+    if kind in _TEXTS:
+        values = raw.values
+        if kind == "mixed":
+            values = np.array(list(map(text_category, values)), dtype=object)
+        codes = encode_objects(values, known, other)
+    else:
+        distinct, inverse = np.unique(raw.values, return_inverse=True)
+        given: list[Any] = distinct.tolist()
+        if kind in TEMPORAL:
+            given = [time_category(value, raw) for value in given]
+        codes = np.array([known.get(value, other) for value in given], np.uint8)[inverse]
+    codes[raw.is_missing()] = 0
+    return codes
 
 
-def _number_codes(raw: RawColumn, column: Column, kind: Kind, other: int) -> NDArray[np.uint8]:
-    distinct, inverse = np.unique(raw.values, return_inverse=True)
-    known = _code_of_category(column)
-    category: Callable[[Any], Any] = (
-        (lambda value: time_category(value, raw)) if kind in TEMPORAL else (lambda value: value)
-    )
-    codes = [known.get(category(value), other) for value in distinct.tolist()]
-    return np.array(codes, dtype=np.uint8)[inverse]
-
-
-def numeric_values(raw: RawColumn, column: Column) -> NDArray[np.float64]:
+def numeric_values(raw: RawColumn, column: Column) -> Floats:
     """Return the working values of a numeric column."""
-    if raw.kind == "empty":
-        return np.full(len(raw.values), np.nan)
     if raw.kind in TEMPORAL and raw.unit != column.unit:
         values = _change_unit(raw, column)
     else:
@@ -240,7 +195,7 @@ def numeric_values(raw: RawColumn, column: Column) -> NDArray[np.float64]:
     return values
 
 
-def _change_unit(raw: RawColumn, column: Column) -> NDArray[np.float64]:
+def _change_unit(raw: RawColumn, column: Column) -> Floats:
     given, wanted = _PER_DAY[raw.unit], _PER_DAY[column.unit]
     if given > wanted:
         ratio = given // wanted
@@ -250,7 +205,7 @@ def _change_unit(raw: RawColumn, column: Column) -> NDArray[np.float64]:
     return _shift(raw.values, whole) * ratio - rest
 
 
-def _shift(values: NDArray[Any], origin: int) -> NDArray[np.float64]:
+def _shift(values: Array, origin: int) -> Floats:
     """Subtract an integer before the values become floats, so that no digit is lost."""
     if origin == 0 or values.dtype.kind not in "iu":
         floats = values.astype(np.float64, copy=values.dtype.kind != "f")

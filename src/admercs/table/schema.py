@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast, get_args
 
-from admercs.table.columns import Column, Display
-from admercs.table.frame import Frame
-from admercs.table.summary import NOMINAL_CAP, Category, ColumnSummary, TableSummary
+from admercs.table.columns import Column, Display, Role
+from admercs.table.frame import Frame, check_rows
+from admercs.table.summary import NOMINAL_CAP, ColumnSummary, TableSummary
 from admercs.table.values import TEMPORAL, Kind, describe
 
 MAX_CATEGORIES = 253
 """Categories with a code of their own; "missing" and "any other" take two more of a byte's."""
 
 MAX_DISCRETE = 12
-"""A numeric column with at most this many distinct values is judged by how often each occurs."""
+"""A numeric column with at most this many distinct values is scored by how often each occurs."""
 
 MIN_REPEATS = 3
 """... but only if a value occurs this often on average: twelve rows of a continuous column are no
@@ -28,34 +28,16 @@ IDENTIFIER_FROM = 20
 EXACT = 2**53
 """Integers up to this size are exact in a float64."""
 
-_DISPLAY: dict[Kind, Display] = {
-    "float": "number",
-    "integer": "integer",
-    "boolean": "boolean",
-    "text": "text",
-    "mixed": "text",
-    "date": "date",
-    "datetime": "datetime",
-    "time": "time",
-    "duration": "duration",
-    "empty": "number",
-}
+# How values are shown, where that is not called as their kind.
+_DISPLAY: dict[Kind, Display] = {"float": "number", "mixed": "text", "empty": "number"}
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of the training table.
+    """The columns of the training table, and the kind of values each of them held.
 
-    Attributes
-    ----------
-    columns : tuple of Column
-        All columns, in the order of the table.
-    kinds : tuple of str
-        The kind of values each of them held.
-    named : bool
-        Whether the table named its columns; if so, new tables are matched by name.
-    has_names : bool
-        Whether all those names were strings.
+    If the table named its columns, new tables are matched by name. ``has_names`` says whether all
+    those names were strings.
     """
 
     columns: tuple[Column, ...]
@@ -77,24 +59,8 @@ class Schema:
         """Find the used columns in a new table.
 
         Columns are matched by name, in any order, if both tables have names; else by position, with
-        scikit-learn's warning if one of them has names.
-
-        Parameters
-        ----------
-        frame : Frame
-            The new table.
-        estimator : str
-            What messages call the model.
-
-        Returns
-        -------
-        tuple of int
-            The position in ``frame`` of each used column.
-
-        Raises
-        ------
-        ValueError
-            A column is missing, or there is one that the training table did not have.
+        scikit-learn's warning if one of them has names. A missing or additional column raises a
+        ValueError. Returns the position in ``frame`` of each used column.
         """
         by_name = self.named and frame.named
         if by_name and set(frame.names) != set(self.names):
@@ -107,9 +73,8 @@ class Schema:
         if by_name:
             return tuple(frame.names.index(column.name) for column in self.used)
         if frame.has_names or self.has_names:  # but not both
-            given, fitted = (
-                ("has", "without") if frame.has_names else ("does not have valid", "with")
-            )
+            given = "has" if frame.has_names else "does not have valid"
+            fitted = "with" if self.has_names else "without"
             warnings.warn(
                 f"X {given} feature names, but {estimator} was fitted {fitted} feature names",
                 stacklevel=3,
@@ -117,41 +82,19 @@ class Schema:
         return tuple(column.position for column in self.used)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as plain lists, numbers and texts, for JSON.
-
-        Examples
-        --------
-        >>> import json
-        >>> from admercs.table import learn_schema, read_frame, summarise
-        >>> schema = learn_schema(summarise(read_frame([[1.5, "red"], [2.5, "blue"]])))
-        >>> Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
-        True
-        """
-        return {
-            "columns": [asdict(column) for column in self.columns],
-            "kinds": list(self.kinds),
-            "named": self.named,
-            "has_names": self.has_names,
-        }
+        """Return the schema as plain lists, numbers and texts, for JSON."""
+        return {**asdict(self), "kinds": list(self.kinds)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Schema:
-        """Return the schema that :meth:`to_dict` was called on.
-
-        Raises
-        ------
-        ValueError
-            The dictionary does not describe a schema.
-        """
+        """Return the schema that :meth:`to_dict` was called on, or raise a ValueError."""
         try:
             columns = tuple(_column_from_dict(column) for column in data["columns"])
             kinds = tuple(data["kinds"])
             named, has_names = bool(data["named"]), bool(data["has_names"])
         except (KeyError, TypeError) as error:
-            raise ValueError(
-                f"This is not the description of a table's columns: {error}"
-            ) from error
-        if len(kinds) != len(columns) or not set(kinds) <= set(_DISPLAY):
+            raise ValueError(f"This is not a description of columns: {error}") from error
+        if len(kinds) != len(columns) or not set(kinds) <= set(get_args(Kind)):
             raise ValueError("The description of the table's columns is damaged.")
         return cls(columns, kinds, named, has_names)
 
@@ -178,31 +121,14 @@ def _refuse_names(expected: list[str], given: list[str]) -> None:
 
 
 def learn_schema(summary: TableSummary, *, warn: bool = True) -> Schema:
-    """Decide what each column is.
+    """Decide what each column is; one warning names the columns that are set aside.
 
     Set aside, because nothing can be learned from them, are columns without values, columns with
     one and the same value in every row, and identifiers: columns of text in which a value occurs
     less than twice on average. (If texts hardly repeat, no row tells anything about another; a tree
     could still split such a column as it likes, and would.) A column that is always the same *or
     missing* is used: where it is missing may be a pattern. A column that the user named in
-    ``nominal`` is no identifier.
-
-    Parameters
-    ----------
-    summary : TableSummary
-        From :func:`~admercs.table.summarise` or :func:`~admercs.table.merge_summaries`.
-    warn : bool
-        Whether one warning names the columns that are set aside.
-
-    Returns
-    -------
-    Schema
-        All columns with what became of them.
-
-    Raises
-    ------
-    ValueError
-        There are no rows, or no column can be used.
+    ``nominal`` is no identifier. A ValueError is raised if no column can be used.
 
     Examples
     --------
@@ -211,15 +137,11 @@ def learn_schema(summary: TableSummary, *, warn: bool = True) -> Schema:
     >>> [column.role for column in schema.used], schema.used[1].categories
     (['numeric', 'nominal'], ('red', 'blue'))
     """
-    if summary.n_rows == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape=(0, {len(summary.columns)})) while a minimum of "
-            "1 is required."
-        )
+    check_rows(summary.n_rows, len(summary.columns))
     columns = tuple(_decide(column, j) for j, column in enumerate(summary.columns))
     kinds = tuple(column.kind for column in summary.columns)
     schema = Schema(columns, kinds, summary.named, summary.has_names)
-    aside = [column for column in columns if column.role == "set aside"]
+    aside = [column for column in columns if column.reason]
     reasons = "; ".join(f"{column.name!r} ({column.reason})" for column in aside)
     if not schema.used:
         one = " There is only 1 sample." if summary.n_rows == 1 else ""
@@ -231,46 +153,39 @@ def learn_schema(summary: TableSummary, *, warn: bool = True) -> Schema:
 
 
 def _decide(summary: ColumnSummary, position: int) -> Column:
-    display = _DISPLAY[summary.kind]
-    reason = _reason_to_set_aside(summary)
-    if reason:
-        return Column(
-            summary.name, position, "set aside", display, reason, n_missing=summary.n_missing
-        )
-    if summary.role == "nominal":
+    name, reason = summary.name, _reason_to_set_aside(summary)
+    display = _DISPLAY.get(summary.kind, cast(Display, summary.kind))
+    role: Role = "set aside" if reason else summary.role
+    column = Column(name, position, role, display, reason, summary.n_missing)
+    if role == "nominal":
         counts = summary.counts or {}
         ranked = sorted(counts, key=lambda value: (-counts[value], str(value)))
-        return Column(
-            summary.name,
-            position,
-            "nominal",
-            display,
-            n_missing=summary.n_missing,
+        return replace(
+            column,
             categories=tuple(ranked[:MAX_CATEGORIES]),
             n_grouped=max(0, len(ranked) - MAX_CATEGORIES),
             time_zone=summary.time_zone,
         )
-    origin = _origin(summary)
-    return Column(
-        summary.name,
-        position,
-        "numeric",
-        display,
-        n_missing=summary.n_missing,
-        distinct=_discrete_values(summary, origin),
-        low=None if summary.low is None else float(summary.low - origin),
-        high=None if summary.high is None else float(summary.high - origin),
-        origin=origin,
-        unit=summary.unit,
-        time_zone=summary.time_zone,
-    )
+    if role == "numeric":
+        origin = _origin(summary)
+        return replace(
+            column,
+            distinct=_discrete_values(summary, origin),
+            low=None if summary.low is None else float(summary.low - origin),
+            high=None if summary.high is None else float(summary.high - origin),
+            origin=origin,
+            unit=summary.unit,
+            time_zone=summary.time_zone,
+        )
+    return column
 
 
 def _reason_to_set_aside(summary: ColumnSummary) -> str:
     if summary.n_present == 0:
         return "no values"
     if summary.counts is not None and len(summary.counts) == 1 and summary.n_missing == 0:
-        return f"the same value in every row{_shown(summary)}"
+        shown = "" if summary.kind in TEMPORAL else f": {describe(next(iter(summary.counts)))}"
+        return f"the same value in every row{shown}"
     if summary.role == "numeric":
         return ""
     if summary.counts is None:
@@ -280,11 +195,6 @@ def _reason_to_set_aside(summary: ColumnSummary) -> str:
     if looks_unique and summary.kind in ("text", "mixed") and not summary.chosen:
         return f"an identifier, {n_distinct:,} distinct values in {summary.n_present:,} rows"
     return ""
-
-
-def _shown(summary: ColumnSummary) -> str:
-    value: Category = next(iter(summary.counts or {}))
-    return "" if summary.kind in TEMPORAL else f": {describe(value)}"
 
 
 def _origin(summary: ColumnSummary) -> int:

@@ -7,17 +7,19 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Array
 from admercs.table.frame import Frame
 from admercs.table.objects import first_of_other_kind, kind_of
 from admercs.table.texts import count_objects, count_texts
 from admercs.table.values import KIND_WORDS, TEMPORAL, Kind, RawColumn, describe
 
 Category = str | bool | int | float
+Counts = dict[Category, int] | None
 
 NUMERIC_CAP = 256
 """Distinct numbers that are remembered: enough to give each its own bin (see ``bins``)."""
@@ -31,25 +33,10 @@ stays small however large the table is."""
 class ColumnSummary:
     """What one part of a table says about a column.
 
-    Attributes
-    ----------
-    name : str
-        The column's name.
-    kind : str
-        The kind of its values, see :class:`~admercs.table.values.RawColumn`.
-    role : {"numeric", "nominal"}
-        How its values are to be used.
-    chosen : bool
-        Whether the user asked for it to be nominal.
-    n_rows, n_missing : int
-        Rows, and missing values among them.
-    low, high : int or float, or None
-        Numeric: the smallest and the largest value, None without any.
-    counts : dict or None
-        How often each distinct value occurs; None when there are more than ``NUMERIC_CAP`` distinct
-        numbers or ``NOMINAL_CAP`` categories.
-    unit, time_zone : str
-        As in :class:`~admercs.table.Column`.
+    ``chosen`` says that the user asked for it to be nominal. ``low`` and ``high`` are the smallest
+    and largest value of a numeric column. ``counts`` says how often each distinct value occurs; it
+    is None for more than ``NUMERIC_CAP`` numbers or ``NOMINAL_CAP`` categories. ``unit`` and
+    ``time_zone`` are those of :class:`~admercs.table.Column`.
     """
 
     name: str
@@ -60,7 +47,7 @@ class ColumnSummary:
     n_missing: int
     low: int | float | None = None
     high: int | float | None = None
-    counts: dict[Category, int] | None = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
     unit: str = ""
     time_zone: str = ""
 
@@ -74,16 +61,8 @@ class ColumnSummary:
 class TableSummary:
     """What one part of a table, or all of it, says about its columns.
 
-    Attributes
-    ----------
-    columns : tuple of ColumnSummary
-        One per column.
-    n_rows : int
-        Rows seen.
-    named, has_names : bool
-        As in :class:`~admercs.table.Frame`.
-    partition : int or None
-        Which part of a larger table this is, for messages.
+    ``partition`` is the number of the part, for messages. ``named`` and ``has_names`` are those of
+    :class:`~admercs.table.Frame`.
     """
 
     columns: tuple[ColumnSummary, ...]
@@ -100,19 +79,8 @@ def summarise(
 ) -> TableSummary:
     """Look at every column once, one at a time.
 
-    Parameters
-    ----------
-    frame : Frame
-        A table or a part of one.
-    nominal : "auto" or list of str or int
-        Names or positions of columns that are to be nominal whatever their values are.
-    partition : int, optional
-        Number of the part, for messages.
-
-    Returns
-    -------
-    TableSummary
-        What :func:`merge_summaries` and :func:`~admercs.table.learn_schema` need to know.
+    ``nominal`` lists names or positions of columns that are to be nominal whatever their values
+    are. ``partition`` is the number of the part of a larger table, for messages.
 
     Examples
     --------
@@ -149,22 +117,25 @@ def _positions(nominal: Literal["auto"] | Sequence[str | int], frame: Frame) -> 
 
 
 def _summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
+    name = frame.names[position]
     texts = frame.texts(position)
-    if texts is None:
-        return _summarise(frame.column(position), chosen)
-    name, n_rows, n_missing = frame.names[position], len(texts), int(texts.null_count())
-    if n_missing == n_rows:
-        return _nothing(name, n_rows)
-    counts = count_texts(texts, NOMINAL_CAP)
-    return ColumnSummary(
-        name,
-        "text",
-        "nominal",
-        chosen,
-        n_rows,
-        n_missing,
-        counts=counts,
-    )
+    try:
+        if texts is None:
+            summary = _summarise(frame.column(position), chosen)
+        elif (n_missing := int(texts.null_count())) == len(texts):
+            summary = _nothing(name, len(texts))
+        else:
+            counts = count_texts(texts, NOMINAL_CAP)
+            sizes = len(texts), n_missing
+            summary = ColumnSummary(name, "text", "nominal", chosen, *sizes, counts=counts)
+        if summary.role == "nominal":
+            "".join(map(str, summary.counts or ())).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"Column {name!r} holds text that is not valid Unicode ({describe(error.object)}), so "
+            "it cannot be shown or kept in a file: replace its lone surrogates."
+        ) from error
+    return summary
 
 
 def _nothing(name: str, n_rows: int) -> ColumnSummary:
@@ -177,35 +148,29 @@ def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
     if raw.kind == "mixed" and not is_nominal:
         _refuse_mixture(raw)
     if not is_nominal:
-        # One copy of a column that lies scattered in its table makes all that follows fast.
-        raw = replace(raw, values=np.ascontiguousarray(raw.values))
+        raw = raw.contiguous()
     present = raw.present()
     n_rows, n_missing = len(raw.values), len(raw.values) - len(present)
     if len(present) == 0:
         return _nothing(raw.name, n_rows)
-    summary = ColumnSummary(
-        raw.name,
-        raw.kind,
-        "nominal" if is_nominal else "numeric",
-        chosen,
-        n_rows,
-        n_missing,
-        unit=raw.unit,
-        time_zone=raw.time_zone,
-    )
+    role: Literal["numeric", "nominal"] = "nominal" if is_nominal else "numeric"
+    low = high = None
     if is_nominal:
-        check_finite(raw)
-        return replace(summary, counts=_count_categories(raw, present))
-    low, high = present.min().item(), present.max().item()
-    if np.isinf(low) or np.isinf(high):
-        check_finite(raw)
-    return replace(summary, low=low, high=high, counts=_count_numbers(present, NUMERIC_CAP))
+        raw.check_finite()
+        counts = _count_categories(raw, present)
+    else:
+        low, high = present.min().item(), present.max().item()
+        if np.isinf(low) or np.isinf(high):
+            raw.check_finite()
+        counts = _count_numbers(present, NUMERIC_CAP)
+    told = (low, high, counts, raw.unit, raw.time_zone)
+    return ColumnSummary(raw.name, raw.kind, role, chosen, n_rows, n_missing, *told)
 
 
 def _refuse_mixture(raw: RawColumn) -> None:
     present = raw.present()
-    kinds = {kind_of(type(present[0]))}
-    other = first_of_other_kind(present, {kind for kind in kinds if kind is not None})
+    kind = kind_of(type(present[0]))
+    other = first_of_other_kind(present, {kind} if kind else set())
     shown = describe(present[0]) + (f" and {describe(present[other])}" if other >= 0 else "")
     raise ValueError(
         f"Column {raw.name!r} holds values of several types, such as {shown}: turn them into one "
@@ -213,20 +178,7 @@ def _refuse_mixture(raw: RawColumn) -> None:
     )
 
 
-def check_finite(raw: RawColumn, first_row: int = 0) -> None:
-    """Raise a ValueError that names the column and the row if a value is infinite."""
-    if raw.kind != "float":
-        return
-    infinite = np.isinf(raw.values)
-    if infinite.any():
-        row = int(infinite.argmax())
-        raise ValueError(
-            f"Column {raw.name!r} contains infinity ({raw.values[row]} in row {first_row + row}): "
-            "give a finite number, or NaN if the value is not known."
-        )
-
-
-def _count_numbers(present: NDArray[Any], cap: int) -> dict[Category, int] | None:
+def _count_numbers(present: Array, cap: int) -> Counts:
     # A sample of the rows settles most columns without a look at all of them.
     sample = present[:: max(1, len(present) // (16 * cap))]
     if len(np.unique(sample)) > cap:
@@ -239,7 +191,7 @@ def _count_numbers(present: NDArray[Any], cap: int) -> dict[Category, int] | Non
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
-def _count_categories(raw: RawColumn, present: NDArray[Any]) -> dict[Category, int] | None:
+def _count_categories(raw: RawColumn, present: Array) -> Counts:
     if raw.kind not in ("text", "mixed"):
         numbers = _count_numbers(present, NOMINAL_CAP)
         if numbers is None or raw.kind not in TEMPORAL:
@@ -255,23 +207,14 @@ def _count_categories(raw: RawColumn, present: NDArray[Any]) -> dict[Category, i
 
 
 def text_category(value: Any) -> str:
-    """Return the text under which a value of a column of several types is a category.
-
-    Examples
-    --------
-    >>> text_category("7"), text_category(7), text_category(7.0), text_category(True)
-    ('7', '7', '7', 'True')
-    """
+    """Return the text that a value of a column of several types counts as: ``"7"`` for 7.0."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     return str(value)
 
 
 def time_category(count: int, raw: RawColumn) -> str:
-    """Return the text of a date, a time or a duration that serves as a category.
-
-    The text does not depend on the unit that the table counts in.
-    """
+    """Return a date, time or duration as a text that does not depend on the table's unit."""
     if raw.kind in ("date", "datetime"):
         moment: Any = np.array(count).astype(f"M8[{raw.unit}]")
         text = str(np.datetime_as_string(moment, unit="auto")).replace("T", " ")
@@ -281,16 +224,10 @@ def time_category(count: int, raw: RawColumn) -> str:
 
 
 def merge_summaries(summaries: Iterable[TableSummary]) -> TableSummary:
-    """Put the summaries of the parts of a table together.
+    """Merge the summaries of the parts of a table, in any order, into that of the whole table.
 
-    The result is the summary of the whole table and does not depend on how it was cut or on the
-    order of the parts. Parts without rows, and columns without a single value in a part, fit to
-    anything.
-
-    Raises
-    ------
-    ValueError
-        The columns of two parts differ in name, order or kind; the message names part and column.
+    Parts without rows, and columns without a single value in a part, fit to anything. If columns of
+    two parts differ in name, order or kind, a ValueError names the part and the column.
 
     Examples
     --------
@@ -299,19 +236,14 @@ def merge_summaries(summaries: Iterable[TableSummary]) -> TableSummary:
     >>> merge_summaries(parts).columns[0].counts
     {0: 1, 1: 2, 2: 2, 3: 1}
     """
-    merged: TableSummary | None = None
-    for summary in summaries:
-        merged = summary if merged is None else _merge(merged, summary)
-    if merged is None:
+    if not (parts := list(summaries)):
         raise ValueError("There is no part to merge.")
-    columns = tuple(map(_in_order, merged.columns))
+    merged = reduce(_merge, parts)
+    columns = tuple(
+        replace(column, counts=dict(sorted(column.counts.items()))) if column.counts else column
+        for column in merged.columns
+    )
     return replace(merged, columns=columns, partition=None)
-
-
-def _in_order(column: ColumnSummary) -> ColumnSummary:
-    if not column.counts:
-        return column
-    return replace(column, counts=dict(sorted(column.counts.items())))
 
 
 def _merge(one: TableSummary, other: TableSummary) -> TableSummary:
@@ -333,13 +265,10 @@ def _merge(one: TableSummary, other: TableSummary) -> TableSummary:
 
 
 def _merge_columns(one: ColumnSummary, other: ColumnSummary, where: str) -> ColumnSummary:
+    n_rows, n_missing = one.n_rows + other.n_rows, one.n_missing + other.n_missing
     if other.n_present == 0 or one.n_present == 0:
         full = one if other.n_present == 0 else other
-        return replace(
-            full,
-            n_rows=one.n_rows + other.n_rows,
-            n_missing=one.n_missing + other.n_missing,
-        )
+        return replace(full, n_rows=n_rows, n_missing=n_missing)
     if (one.unit, one.time_zone, one.role) != (other.unit, other.time_zone, other.role):
         raise ValueError(
             f"Column {one.name!r} of partition{where} is {_spelled(other)}, but {_spelled(one)} "
@@ -350,10 +279,10 @@ def _merge_columns(one: ColumnSummary, other: ColumnSummary, where: str) -> Colu
     return replace(
         one,
         kind=kind,
-        n_rows=one.n_rows + other.n_rows,
-        n_missing=one.n_missing + other.n_missing,
-        low=None if one.low is None or other.low is None else min(one.low, other.low),
-        high=None if one.high is None or other.high is None else max(one.high, other.high),
+        n_rows=n_rows,
+        n_missing=n_missing,
+        low=min((x for x in (one.low, other.low) if x is not None), default=None),
+        high=max((x for x in (one.high, other.high) if x is not None), default=None),
         counts=_merge_counts(_counts_as(kind, one), _counts_as(kind, other), cap),
     )
 
@@ -372,7 +301,7 @@ def _common_kind(one: ColumnSummary, other: ColumnSummary, where: str) -> Kind:
     )
 
 
-def _counts_as(kind: Kind, column: ColumnSummary) -> dict[Category, int] | None:
+def _counts_as(kind: Kind, column: ColumnSummary) -> Counts:
     """Return the counts as they would be had the column been of the common kind all along."""
     if column.counts is None or column.kind == kind:
         return column.counts
@@ -386,9 +315,7 @@ def _spelled(column: ColumnSummary) -> str:
     return f"{column.role} ({column.kind}{unit}{zone})"
 
 
-def _merge_counts(
-    one: dict[Category, int] | None, other: dict[Category, int] | None, cap: int
-) -> dict[Category, int] | None:
+def _merge_counts(one: Counts, other: Counts, cap: int) -> Counts:
     if one is None or other is None:
         return None
     merged = Counter(one)

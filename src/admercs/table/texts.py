@@ -13,19 +13,14 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
+
+from admercs.arrays import Array, Bytes
 
 _CHUNK = 65_536
 
 
-def count_objects(values: NDArray[Any], cap: int) -> dict[Any, int] | None:
-    """Return how often each value occurs; None as soon as there are more than ``cap``.
-
-    Examples
-    --------
-    >>> count_objects(np.array(["red", "blue", "red"], dtype=object), cap=2)
-    {'red': 2, 'blue': 1}
-    """
+def count_objects(values: Array, cap: int) -> dict[Any, int] | None:
+    """Return how often each value occurs; None as soon as there are more than ``cap``."""
     counts: Counter[Any] = Counter()
     for start in range(0, len(values), _CHUNK):
         counts.update(values[start : start + _CHUNK].tolist())
@@ -35,15 +30,7 @@ def count_objects(values: NDArray[Any], cap: int) -> dict[Any, int] | None:
 
 
 def count_texts(series: nw.Series[Any], cap: int) -> dict[Any, int] | None:
-    """Return how often each text occurs, nulls aside; None if there are more than ``cap``.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> series = nw.from_native(pl.Series(["red", None, "red"]), series_only=True)
-    >>> count_texts(series, cap=2)
-    {'red': 2}
-    """
+    """Return how often each text occurs, nulls aside; None if there are more than ``cap``."""
     present = series.alias("text").drop_nulls()
     sample = present.gather_every(max(1, len(present) // 4096))
     if 2 * sample.n_unique() > len(sample):
@@ -55,27 +42,13 @@ def count_texts(series: nw.Series[Any], cap: int) -> dict[Any, int] | None:
     return dict(zip(table["text"].to_list(), table["count"].to_list(), strict=True))
 
 
-def encode_objects(values: NDArray[Any], codes: Mapping[Any, int], other: int) -> NDArray[np.uint8]:
-    """Return the code of each value, ``other`` for those without.
-
-    Examples
-    --------
-    >>> encode_objects(np.array(["red", "blue"], dtype=object), {"red": 1}, other=2)
-    array([1, 2], dtype=uint8)
-    """
+def encode_objects(values: Array, codes: Mapping[Any, int], other: int) -> Bytes:
+    """Return the code of each value, ``other`` for those without."""
     return np.fromiter(map(codes.get, values.tolist(), repeat(other)), np.uint8, len(values))
 
 
-def encode_texts(series: nw.Series[Any], codes: Mapping[Any, int], other: int) -> NDArray[np.uint8]:
-    """Return the code of each text, ``other`` for those without and 0 for null.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> series = nw.from_native(pl.Series(["red", None, "blue"]), series_only=True)
-    >>> encode_texts(series, {"red": 1}, other=2)
-    array([1, 0, 2], dtype=uint8)
-    """
+def encode_texts(series: nw.Series[Any], codes: Mapping[Any, int], other: int) -> Bytes:
+    """Return the code of each text, ``other`` for those without and 0 for null."""
     if series.implementation.is_pandas():  # its way of replacing values is a slow join
         number, distinct = series.to_native().factorize()
         new = [codes.get(text, other) for text in distinct]
@@ -85,5 +58,5 @@ def encode_texts(series: nw.Series[Any], codes: Mapping[Any, int], other: int) -
         return np.zeros(len(series), np.uint8)
     new = [codes.get(text, other) for text in found]
     replaced = series.replace_strict(found, new, return_dtype=nw.UInt8)
-    filled: NDArray[np.uint8] = replaced.fill_null(0).to_numpy()
+    filled: Bytes = replaced.fill_null(0).to_numpy()
     return filled

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from admercs.arrays import Array, Bools
 
 Kind = Literal[
     "float", "integer", "boolean", "text", "date", "datetime", "time", "duration", "mixed", "empty"
@@ -37,28 +38,16 @@ _UNITS = ("D", "s", "ms", "us", "ns")
 class RawColumn:
     """The values of a column, or of a stretch of its rows, before they become working values.
 
-    Attributes
-    ----------
-    name : str
-        The column's name.
-    kind : str
-        ``"float"``: ``values`` are floats, NaN is missing. ``"integer"``, ``"boolean"``: integers
-        and booleans. ``"date"``, ``"datetime"``, ``"time"``, ``"duration"``: int64 counts of
-        ``unit``. ``"text"``, ``"mixed"``: Python objects. ``"empty"``: nothing but missing values.
-    values : ndarray
-        One value per row; whatever stands where ``missing`` is true means nothing.
-    missing : ndarray of bool or None
-        Which values are missing; None for floats, where NaN says it, and where none is missing.
-    unit, time_zone : str
-        As in :class:`~admercs.table.Column`.
-    categorical : bool
-        Whether the table itself says that the column is nominal (a category or enum type).
+    Floats, integers and booleans are what they are; dates, times and durations are int64 counts of
+    ``unit``; text and values of several kinds are Python objects. ``missing`` is None for floats,
+    where NaN is missing, and where no value is missing; what stands in the place of a missing value
+    means nothing. ``categorical`` columns are nominal by their type in the table.
     """
 
     name: str
     kind: Kind
-    values: NDArray[Any]
-    missing: NDArray[np.bool_] | None = None
+    values: Array
+    missing: Bools | None = None
     unit: str = ""
     time_zone: str = ""
     categorical: bool = False
@@ -68,18 +57,29 @@ class RawColumn:
         missing = None if self.missing is None else self.missing[start:stop]
         return replace(self, values=self.values[start:stop], missing=missing)
 
-    def is_missing(self) -> NDArray[np.bool_]:
+    def contiguous(self) -> RawColumn:
+        """Return the column in one piece of memory, which makes all that follows fast."""
+        return replace(self, values=np.ascontiguousarray(self.values))
+
+    def is_missing(self) -> Bools:
         """Return which values are missing."""
         if self.kind == "float":
             return np.isnan(self.values)
-        if self.missing is None:
-            return np.zeros(len(self.values), dtype=bool)
-        return self.missing
+        return np.zeros(len(self.values), bool) if self.missing is None else self.missing
 
-    def present(self) -> NDArray[Any]:
+    def present(self) -> Array:
         """Return the values that are not missing; a view where there are no others."""
         missing = self.is_missing()
         return self.values[~missing] if missing.any() else self.values
+
+    def check_finite(self, first_row: int = 0) -> None:
+        """Raise a ValueError that names the column and the row if a value is infinite."""
+        if self.kind == "float" and (infinite := np.isinf(self.values)).any():
+            row = int(infinite.argmax())
+            raise ValueError(
+                f"Column {self.name!r} contains infinity ({self.values[row]} in row "
+                f"{first_row + row}): give a finite number, or NaN if the value is not known."
+            )
 
 
 def describe(value: object) -> str:
@@ -88,14 +88,8 @@ def describe(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def from_times(values: NDArray[Any], name: str) -> RawColumn:
-    """Read an array of numpy dates or durations.
-
-    Examples
-    --------
-    >>> from_times(np.array(["2024-05", "NaT"], dtype="datetime64[M]"), "day").unit
-    'D'
-    """
+def from_times(values: Array, name: str) -> RawColumn:
+    """Read an array of numpy dates or durations."""
     unit, _ = np.datetime_data(values.dtype)
     is_date = values.dtype.kind == "M"
     if not is_date and unit in "YM":
@@ -110,13 +104,6 @@ def from_times(values: NDArray[Any], name: str) -> RawColumn:
         plain = "ns"
     counted = values.astype(f"{values.dtype.kind}8[{plain}]", copy=False)
     missing = np.isnat(counted)
-    kind: Kind = "duration"
-    if is_date:
-        kind = "date" if plain == "D" else "datetime"
-    return RawColumn(
-        name,
-        kind,
-        counted.view(np.int64),
-        missing if missing.any() else None,
-        unit=plain,
-    )
+    kind: Kind = "duration" if not is_date else "date" if plain == "D" else "datetime"
+    kept = missing if missing.any() else None
+    return RawColumn(name, kind, counted.view(np.int64), kept, unit=plain)

@@ -1,0 +1,292 @@
+"""Values at given ranks, found by counting rows in ever smaller cells.
+
+Counts of the pieces of a table are merged by adding them up, so the result does not depend on the
+order of the rows or on how the table is cut. A :class:`RankSearch` says what to count next,
+:func:`count_cells` counts it in a piece, and :func:`merge_cells` merges the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from admercs._compile import kernel, read_only
+from admercs.arrays import Bools, Floats, Ints, Keys
+from admercs.table.encoding import encode
+
+# The counts of so many cells fit into a processor's cache, and hardly any column needs more.
+_N_CELLS = 1 << 14
+_LARGEST = np.finfo(np.float64).max
+_SIGN = np.uint64(1 << 63)
+
+
+class Request(NamedTuple):
+    """What to count next: the values within intervals, each cut into ``2**bits`` cells.
+
+    Both ends belong to an interval. Cells are of equal width if ``even``, which takes a single
+    interval; else they hold equally many floating point numbers.
+    """
+
+    low: Floats
+    high: Floats
+    bits: Ints
+    even: bool
+
+
+class Cells(NamedTuple):
+    """Occupied cells in ascending order: rows, smallest and largest value of each."""
+
+    key: Ints
+    rows: Ints
+    low: Floats
+    high: Floats
+
+    def pick(self, chosen: Ints | Bools) -> Cells:
+        """Return some of the cells."""
+        return Cells(self.key[chosen], self.rows[chosen], self.low[chosen], self.high[chosen])
+
+
+def _join(pieces: Sequence[Cells]) -> Cells:
+    key, rows, low, high = (np.concatenate(fields) for fields in zip(*pieces, strict=True))
+    return Cells(key, rows, low, high)
+
+
+@kernel
+def _count_evenly(values, start, end, scale, count, low, high):  # type: ignore[no-untyped-def]
+    last = np.float64(len(count) - 1)
+    for i in range(np.uint64(len(values))):
+        value = values[i]
+        if start <= value <= end:
+            # Every step is monotone, rounding included. Halves: the range itself may be infinite.
+            place = (0.5 * value - 0.5 * start) * scale
+            cell = np.uint64(place if place < last else last)
+            count[cell] += 1
+            low[cell] = min(low[cell], value)
+            high[cell] = max(high[cell], value)
+
+
+@kernel
+def _count_inside(values, bits, codes, first_key, shift, offset, count, low, high):  # type: ignore[no-untyped-def]
+    sign, n_intervals = np.uint64(1 << 63), np.uint64(len(first_key))
+    for i in range(np.uint64(len(values))):
+        interval = np.uint64(codes[i] - 1)  # the first that does not end below the value
+        if interval < n_intervals:
+            key = bits[i]  # see `_ordered`
+            key = np.uint64(0) - key if key > sign else key | sign
+            if key >= first_key[interval]:
+                cell = offset[interval] + ((key - first_key[interval]) >> shift[interval])
+                count[cell] += 1
+                low[cell] = min(low[cell], values[i])
+                high[cell] = max(high[cell], values[i])
+
+
+def _ordered(values: Floats) -> Keys:
+    """Return integers in the order of the values; both zeros have the same one."""
+    bits = np.ascontiguousarray(values).view(np.uint64)
+    return np.where(bits > _SIGN, np.uint64(0) - bits, bits | _SIGN)
+
+
+def count_cells(values: Floats, request: Request) -> Cells:
+    """Count the values of a piece of a table; NaN and what lies in no interval is left out.
+
+    Examples
+    --------
+    >>> request = Request(np.array([0.0]), np.array([10.0]), np.array([1]), even=True)
+    >>> count_cells(np.array([10.0, 1.0, 7.0, 8.0, np.nan]), request)._asdict()
+    {'key': array([0, 1]), 'rows': array([1, 3]), 'low': array([1., 7.]), 'high': array([ 1., 10.])}
+    """
+    values = read_only(np.ascontiguousarray(values, dtype=np.float64))
+    sizes = 1 << request.bits
+    n_cells = int(sizes.sum())
+    count = np.zeros(n_cells, np.int64)
+    low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
+    if request.even:
+        start, end = float(request.low[0]), float(request.high[0])
+        scale = n_cells / max(0.5 * end - 0.5 * start, 1e-300)
+        _count_evenly(values, start, end, scale, count, low, high)
+    else:
+        first_key = _ordered(request.low)
+        spans = [int(span).bit_length() for span in _ordered(request.high) - first_key]
+        shift = np.maximum(spans - request.bits, 0).astype(np.uint64)
+        offset = (np.cumsum(sizes) - sizes).astype(np.uint64)
+        codes = encode(values, request.high)
+        bits = values.view(np.uint64)
+        _count_inside(values, bits, codes, first_key, shift, offset, count, low, high)
+    key = np.flatnonzero(count)
+    return Cells(key, count[key], low[key] + 0.0, high[key] + 0.0)  # minus zero is zero
+
+
+def merge_cells(pieces: Sequence[Cells]) -> Cells:
+    """Merge the cells that pieces of a table counted for the same request."""
+    joined = _join(pieces)
+    joined = joined.pick(np.argsort(joined.key, kind="stable"))
+    if not len(joined.key):
+        return joined
+    first = np.flatnonzero(np.diff(joined.key, prepend=-1))
+    return Cells(
+        joined.key[first],
+        np.add.reduceat(joined.rows, first),
+        np.minimum.reduceat(joined.low, first),
+        np.maximum.reduceat(joined.high, first),
+    )
+
+
+def count_requests(
+    column: Callable[[int], Floats], requests: Mapping[int, Request]
+) -> dict[int, Cells]:
+    """Count what is requested of several columns; ``column(m)`` returns the values of one."""
+    return {m: count_cells(column(m), request) for m, request in requests.items()}
+
+
+def merge_requests(pieces: Sequence[Mapping[int, Cells]]) -> dict[int, Cells]:
+    """Merge what pieces of a table counted for the same requests."""
+    return {m: merge_cells([piece[m] for piece in pieces]) for m in pieces[0]}
+
+
+class RankSearch:
+    """The search for the values at some ranks.
+
+    Parameters
+    ----------
+    ranks : ndarray of int64
+        Ranks from 0.
+    n : int
+        Number of values, NaN not counted.
+    tolerance : int, default=0
+        A cell with at most so many rows is not cut further.
+    low, high : float, optional
+        The smallest and largest value, if known; that saves passes over the table.
+    n_distinct : int, default=0
+        With at most so many distinct values, all of them are found.
+
+    Attributes
+    ----------
+    request : Request or None
+        What to count next; None when the search is over.
+    cells : Cells
+        All occupied cells found so far.
+
+    Examples
+    --------
+    >>> values = np.array([5.0, 3.0, 8.0, 1.0])
+    >>> search = RankSearch(np.array([1, 2]), len(values))
+    >>> while search.request:
+    ...     search.answer(count_cells(values, search.request))
+    >>> search.at(np.array([1, 2]))
+    array([3., 5.])
+    """
+
+    def __init__(
+        self,
+        ranks: Ints,
+        n: int,
+        tolerance: int = 0,
+        low: float | None = None,
+        high: float | None = None,
+        n_distinct: int = 0,
+    ) -> None:
+        self._ranks = ranks
+        self._tolerance = max(1, tolerance)
+        self._n_distinct = n_distinct
+        known = low is not None and high is not None
+        ends = (low, high) if known else (-_LARGEST, _LARGEST)
+        whole = Cells(np.array([0]), np.array([n]), *np.array(ends).reshape(2, 1))
+        self.cells = whole if n else whole.pick(np.array([], np.int64))
+        # Cells of equal width suit most columns best, even after one extreme value took a pass;
+        # but values of all magnitudes would take ever more passes.
+        self._n_even = 2 if known else 0
+        self._ask(self.cells.low < self.cells.high)
+
+    def _ask(self, is_open: Bools) -> None:
+        self._open = is_open
+        _, rows, low, high = self.cells.pick(is_open)
+        # Intervals get cells by their rows.
+        bits = np.log2(np.maximum(rows / max(1, rows.sum()) * _N_CELLS, 16)).astype(np.int64)
+        self._n_even -= 1
+        even = len(low) == 1 and self._n_even >= 0
+        self.request = Request(low, high, bits, even) if len(low) else None
+
+    def _home(self, ranks: Ints) -> Ints:
+        """Return the cell that contains each rank."""
+        home = np.searchsorted(np.cumsum(self.cells.rows), ranks, side="right")
+        # Rounding may leave a value just outside of the range that was given.
+        return np.minimum(home, len(self.cells.key) - 1)
+
+    def answer(self, counted: Cells) -> None:
+        """Put the merged counts in the place of the cells that were open."""
+        cells = _join([self.cells.pick(~self._open), counted])
+        cells = self.cells = cells.pick(np.argsort(cells.low))
+        is_open = cells.low < cells.high
+        if len(cells.key) > self._n_distinct:
+            wanted = np.zeros(len(cells.key), bool)
+            wanted[self._home(self._ranks)] = True
+            is_open &= wanted & (cells.rows > self._tolerance)
+        self._ask(is_open)
+
+    def gaps(self) -> tuple[Floats, Floats]:
+        """Return where cells with a wanted rank end, and where the next ones begin.
+
+        These are the largest value of the one and the smallest of the other. If there are few
+        distinct values, the gaps between all of them are returned.
+        """
+        last = len(self.cells.key) - 1
+        home = np.unique(self._home(self._ranks))
+        if last < self._n_distinct:
+            home = np.arange(last)
+        home = home[home < last]
+        return self.cells.high[home], self.cells.low[home + 1]
+
+    def at(self, ranks: Ints) -> Floats:
+        """Return the values at some of the wanted ranks; exact if the tolerance is zero."""
+        return self.cells.low[self._home(ranks)]
+
+
+def run_searches(
+    searches: Mapping[int, RankSearch],
+    count: Callable[[dict[int, Request]], Mapping[int, Cells]],
+) -> None:
+    """Bring searches in several columns to their end; ``count`` passes over the whole table."""
+    while requests := {m: search.request for m, search in searches.items() if search.request}:
+        for m, cells in count(requests).items():
+            searches[m].answer(cells)
+
+
+class LinearRanks(NamedTuple):
+    """The ranks between which quantiles lie, and how far they are from the lower one.
+
+    Examples
+    --------
+    >>> ranks = LinearRanks.of(np.array([0.25, 0.5]), 4)
+    >>> ranks.interpolate(np.array([1.0, 3.0, 5.0, 8.0])[ranks.wanted()])
+    array([2.5, 4. ])
+    """
+
+    lower: Ints
+    upper: Ints
+    share: Floats
+
+    @classmethod
+    def of(cls, levels: Floats, n: int) -> LinearRanks:
+        """Return the ranks for quantiles at some levels among ``n`` values."""
+        place = levels * (n - 1)
+        lower = np.floor(place)
+        upper = np.minimum(lower + 1, n - 1)
+        return cls(lower.astype(np.int64), upper.astype(np.int64), place - lower)
+
+    def wanted(self) -> Ints:
+        """Return all these ranks, the lower ones first."""
+        return np.concatenate([self.lower, self.upper])
+
+    def interpolate(self, values: Floats) -> Floats:
+        """Return the quantiles, bit for bit those of ``numpy.quantile``, from `wanted` values."""
+        below, above = np.split(values, 2)
+        width = above - below
+        from_above = above - width * (1 - self.share)
+        return np.where(self.share >= 0.5, from_above, below + width * self.share)
+
+
+def inverted_ranks(levels: Floats, n: int) -> Ints:
+    """Return the ranks that ``numpy.quantile`` takes with ``method="inverted_cdf"``."""
+    return np.maximum(np.ceil(n * levels - 1), 0).astype(np.int64)

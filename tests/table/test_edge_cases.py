@@ -1,0 +1,146 @@
+"""Tables at the limits: nothing but missing values, odd time zones, extreme values and dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from dateutil import tz
+
+from admercs import ADMERCS
+from admercs.table import bin_table, learn_schema, prepare, read_frame, summarise
+from admercs.table.zones import zone_name, zone_of
+
+N = 60
+START = dt.datetime(2024, 3, 30, 22)
+
+
+def training_table(rng: np.random.Generator) -> pd.DataFrame:
+    days = pd.Series(pd.date_range(START, periods=N))
+    return pd.DataFrame(
+        {
+            "float": rng.normal(size=N),
+            "integer": rng.integers(0, 100, N),
+            "boolean": rng.random(N) < 0.5,
+            "text": list("abc") * (N // 3),
+            "date": days,
+            "zoned": days.dt.tz_localize("UTC"),
+            "duration": days - days[0],
+            "category": pd.Categorical(rng.integers(0, 3, N)),
+        }
+    )
+
+
+MISSING = {
+    "NaT": pd.Series([pd.NaT] * N),
+    "NaT with a zone": pd.Series([pd.NaT] * N).dt.tz_localize("UTC"),
+    "NaT of durations": pd.Series([pd.NaT] * N, dtype="timedelta64[ns]"),
+    "NaT among objects": pd.Series([pd.NaT] * N, dtype=object),
+    "NA among objects": pd.Series([pd.NA] * N, dtype=object),
+    "NA of integers": pd.Series([pd.NA] * N, dtype="Int64"),
+    "NA of booleans": pd.Series([pd.NA] * N, dtype="boolean"),
+    "NA of texts": pd.Series([pd.NA] * N, dtype="string"),
+    "NaN": pd.Series([np.nan] * N),
+    "None": pd.Series([None] * N, dtype=object),
+    "None of categories": pd.Series([None] * N, dtype="category"),
+}
+
+
+@pytest.mark.parametrize("nothing", MISSING)
+def test_a_column_of_nothing_is_missing(rng, nothing):
+    table = training_table(rng)
+    schema = learn_schema(summarise(read_frame(table)))
+    for m, column in enumerate(schema.used):
+        new = prepare(read_frame(table.assign(**{column.name: MISSING[nothing]})), schema)
+        assert np.isnan(new.column(m)).all()
+        assert np.isnan(new.block(3, 9)[m]).all()
+
+
+ZONES = {
+    "Europe/Brussels": (ZoneInfo("Europe/Brussels"), "Europe/Brussels"),
+    "UTC": (dt.UTC, "+00:00"),
+    "fixed": (dt.timezone(dt.timedelta(hours=-3, minutes=-30)), "-03:30"),
+    "named": (dt.timezone(dt.timedelta(hours=5, minutes=30), "IST"), "+05:30"),
+    "dateutil offset": (tz.tzoffset(None, 7200), "+02:00"),
+    "dateutil file": (tz.gettz("Europe/Brussels"), "Europe/Brussels"),
+}
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("dtype", ["pandas", "object"])
+def test_time_zones_can_be_read_back(rng, zone, dtype):
+    given, name = ZONES[zone]
+    days = pd.Series(pd.date_range(START, periods=N, tz=given))
+    table = pd.DataFrame({"day": days.astype(object) if dtype == "object" else days})
+    found = read_frame(table).column(0).time_zone
+    assert found in (name, "UTC") if zone == "UTC" else found == name
+    for moment in (days[0], days[N - 1]):
+        assert moment.astimezone(zone_of(found)).utcoffset() == moment.utcoffset()
+
+
+def test_time_zones_without_a_name():
+    class Odd(dt.tzinfo):
+        def utcoffset(self, when):
+            return None if when is None else dt.timedelta(hours=when.month % 2)
+
+    assert zone_name(Odd()) == zone_name("tzfile('/nowhere')") == "UTC"
+    assert zone_of(zone_name(tz.tzlocal())) is not None
+    assert zone_name("UTC+02:00") == zone_name("+0200") == "+02:00"
+
+
+def test_rows_with_an_offset_are_explained(rng):
+    table = pd.DataFrame({"x": rng.normal(size=200), "y": rng.normal(size=200)})
+    days = pa.array(pd.date_range(START, periods=200, tz="UTC")).cast(pa.timestamp("us", "+02:00"))
+    arrow = pa.Table.from_pandas(table).append_column("day", days)
+    model = ADMERCS().fit(arrow)
+    assert len(model.explain(arrow)) == 200
+
+
+def test_the_largest_numbers_in_one_column(rng):
+    values = rng.normal(size=(20_000, 2))
+    values[:2, 0] = 1.7e308, -1.7e308
+    frame = read_frame(values)
+    schema = learn_schema(summarise(frame))
+    binning, codes = bin_table(prepare(frame, schema), schema)
+    assert np.isfinite(binning.edges[0]).all()
+    assert np.bincount(codes[0])[1:].max() <= 20_000 / 254 + 2 * 20
+    assert np.isfinite(ADMERCS().fit(values[:300]).score_samples(values[:300])).all()
+
+
+@pytest.mark.parametrize("zone", [None, dt.UTC, dt.timezone(dt.timedelta(hours=-3))])
+def test_the_first_and_the_last_year(rng, zone):
+    days = [START + dt.timedelta(days=k) for k in range(198)]
+    days += [dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59)]
+    table = pd.DataFrame({"x": rng.normal(size=200)})
+    table["day"] = pd.Series([day.replace(tzinfo=zone) for day in days], dtype=object)
+    model = ADMERCS().fit(table)
+    assert np.isfinite(model.score_samples(table)).all()
+    assert len(model.explain(table)) == 200
+
+
+def test_dates_too_far_apart_for_their_unit():
+    days = [np.datetime64("2024-01-01", "ns"), np.datetime64("0001-01-01", "D")]
+    with pytest.raises(ValueError, match="'x0' holds times that are too far apart to be counted"):
+        read_frame([[day] for day in days]).column(0)
+
+
+@pytest.mark.parametrize("library", [lambda table: table, lambda table: table.to_numpy()])
+def test_text_that_is_not_unicode(library):
+    texts = list("abc") * 20 + ["\ud800x"]
+    table = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
+    with pytest.raises(ValueError, match="holds text that is not valid Unicode"):
+        summarise(read_frame(library(table)))
+    training = read_frame(library(table[:60]))
+    schema = learn_schema(summarise(training))
+    assert prepare(read_frame(library(table)), schema).column(0)[60] == 4  # any other text
+
+
+def test_numbers_of_bins_of_numpy():
+    table = read_frame([[float(k)] for k in range(9)])
+    schema = learn_schema(summarise(table))
+    _, codes = bin_table(prepare(table, schema), schema, np.int64(3))
+    assert codes.max() == 3
