@@ -20,6 +20,7 @@ import warnings
 from ast import literal_eval
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -29,9 +30,11 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from admercs import ADMERCS
 from admercs.datasets import DataNotFoundError
+from admercs.density.kernels import Kernel
 from admercs.detector.judge import Judge
 from admercs.experiments.benchmarks import list_sets, load_set
 from admercs.experiments.published import BENCHMARKS
+from admercs.method.tail import TailSettings
 from admercs.table import prepare, read_frame
 
 RESULTS = Path(__file__).parent / "results"
@@ -98,9 +101,9 @@ VARIANTS: dict[str, Scores] = {
     "odds a = 1 instead of 0.1": patched("admercs.detector.model.PRIOR_ODDS", 1.0),
     "odds a = 0.05": patched("admercs.detector.model.PRIOR_ODDS", 0.05),
     "odds a = 0.1 in small tables too": patched("admercs.detector.model.LEAST_ODDS_OF_ONE", 0.0),
-    "Gaussian kernel": patched("admercs.detector.model.Settings.kernel", "gaussian"),
+    "Gaussian kernel": patched("admercs.detector.model.Settings.kernel", Kernel(heavy_share=0.0)),
     "a lone value is never less likely than seen once": patched(
-        "admercs.density.tails._ENOUGH", np.inf
+        "admercs.detector.model.TailSettings", partial(TailSettings, min_rows=np.inf)
     ),
     "no benefit of the doubt at borders": patched("admercs.trees.growth.ZONE_LEAVES", 0),
     "no wider contexts": patched("admercs.trees.judges.SMALL_SHARE", 0.0),

@@ -1,26 +1,38 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from admercs.density import fit_distributions, judge_column, likelihoods_at
-from admercs.density.continuous import check_grids, finish_continuous, start_continuous
 from admercs.density.counts import count_codes, count_values, merge_values, node_counts
-from admercs.density.distributions import of_few_values, to_likelihoods
-from admercs.density.fitting import code_layout, fit_target, value_limits
-from admercs.density.plans import plan_target
+from admercs.density.fitting import (
+    check_grids,
+    code_layout,
+    finish_target,
+    fit_target,
+    start_target,
+    value_limits,
+)
+from admercs.density.likelihoods import of_counts
+from admercs.density.lookup import read_likelihood
 from admercs.table.columns import Column
 
 from .tools import (
+    HEAVY,
+    PAPER,
     encode,
     fit_columns,
     fit_one,
     log_likelihood,
     make_forest,
     numeric,
+    plan_one,
     quantile_edges,
 )
 
+WITH_HEAVY = replace(PAPER, kernel=HEAVY)
 NOMINAL = Column("colour", 1, "nominal", "text", categories=("red", "green", "blue"), n_grouped=4)
 DISCRETE = Column("doors", 2, "numeric", "integer", distinct=(2.0, 4.0, 5.0))
 
@@ -48,18 +60,17 @@ def assert_equal(a, b):
         np.testing.assert_array_equal(left, right, err_msg=name)
 
 
-@pytest.mark.parametrize(("n_jobs", "kernel"), [(2, "gaussian"), (3, "heavy")])
-def test_threads_and_the_order_of_rows_change_nothing(mixed, n_jobs, kernel):
+@pytest.mark.parametrize(("n_jobs", "settings"), [(2, PAPER), (3, WITH_HEAVY)])
+def test_threads_and_the_order_of_rows_change_nothing(mixed, n_jobs, settings):
     forest, values, leaves, columns = mixed
-    once = fit_columns(forest, values, leaves, columns, kernel=kernel)
+    once = fit_columns(forest, values, leaves, columns, settings)
     order = np.random.default_rng(n_jobs).permutation(leaves.shape[1])
-    again = fit_columns(
-        forest, [x[order] for x in values], leaves[:, order], columns, n_jobs=n_jobs, kernel=kernel
-    )
+    moved = [x[order] for x in values]
+    again = fit_columns(forest, moved, leaves[:, order], columns, settings, n_jobs=n_jobs)
     assert_equal(once, again)
 
 
-def fit_in_pieces(plan, x, leaves, column, edges, pieces, kernel):
+def fit_in_pieces(plan, x, leaves, column, edges, pieces, settings):
     """How a partitioned table is fitted: count each piece, merge, go on."""
     codes = encode(x, edges)
     n_codes, shift = code_layout(column, edges)
@@ -68,7 +79,7 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces, kernel):
     )
     limits = [value_limits(x[p]) for p in pieces if not np.isnan(x[p]).all()]
     low, high = min(a for a, _ in limits), max(b for _, b in limits)
-    start = start_continuous(plan, counts, edges, (low, high))
+    start = start_target(plan, counts, edges, (low, high), settings)
 
     def count(plan, grids):
         return merge_values([count_values(x[p], leaves[p], plan, grids) for p in pieces])
@@ -76,69 +87,57 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces, kernel):
     counted = count(plan, start.grids)
     check = check_grids(start, counted)
     again = count(*check.to_count(start)) if len(check.slots) else None
-    return finish_continuous(start, counted, check, again, kernel)
+    return finish_target(start, counted, check, again)
 
 
-@settings(max_examples=15, deadline=None)
+@hypothesis_settings(max_examples=15, deadline=None)
 @given(
-    cuts=st.lists(st.integers(0, 1500), max_size=5), kernel=st.sampled_from(["gaussian", "heavy"])
+    cuts=st.lists(st.integers(0, 1500), max_size=5), settings=st.sampled_from([PAPER, WITH_HEAVY])
 )
-def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts, kernel):
+def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts, settings):
     forest, values, leaves, columns = mixed
-    plan, edges = plan_target(forest, 0), quantile_edges(values[0])
+    plan, edges = plan_one(forest), quantile_edges(values[0])
     x = values[0].copy()
     x[leaves[0] == forest.leaves(0)[0]] = 1.25  # one leaf is constant and needs a second grid
     pieces = np.split(np.arange(1500), sorted(cuts))
-    in_pieces = fit_in_pieces(plan, x, leaves[0], columns[0], edges, pieces, kernel)
-    whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, lambda: x, kernel)
-    assert_equal(to_likelihoods(in_pieces, 0.9), to_likelihoods(whole, 0.9))
+    in_pieces = fit_in_pieces(plan, x, leaves[0], columns[0], edges, pieces, settings)
+    whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, lambda: x, settings)
+    assert_equal(in_pieces, whole)
 
 
 def test_few_values_in_pieces(mixed):
     forest, values, leaves, columns = mixed
-    plan, codes = plan_target(forest, 1), values[1].astype(np.uint8)
+    plan, codes = plan_one(forest, 1), values[1].astype(np.uint8)
     parts = [count_codes(codes[p], leaves[1][p], plan, 5) for p in (slice(600), slice(600, None))]
-    in_pieces = of_few_values(plan, columns[1], node_counts(plan, parts[0] + parts[1]))
-    whole = fit_target(plan, codes, leaves[1], columns[1], np.empty(0), lambda: values[1])
-    assert_equal(to_likelihoods(in_pieces, 0.9), to_likelihoods(whole, 0.9))
+    in_pieces = of_counts(columns[1], node_counts(plan, parts[0] + parts[1]), PAPER)
+    whole = fit_target(plan, codes, leaves[1], columns[1], np.empty(0), lambda: values[1], PAPER)
+    assert_equal(in_pieces, whole)
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.8, 0.9, 0.99])
 def test_about_a_fraction_rho_of_the_rows_is_fully_typical(rho):
     x = np.random.default_rng(0).gamma(2, size=5000)
-    log_omega = judge_column(fit_one(x, rho), 0, np.zeros(5000, np.int32), x)
+    log_omega = read_likelihood(fit_one(x, replace(PAPER, rho=rho)), 0, np.zeros(5000, np.int32), x)
     assert np.mean(log_omega > -1e-3) == pytest.approx(rho, abs=0.005)
     assert log_omega.max() == 0
 
 
-def test_another_rho_needs_no_counting(mixed):
-    forest, values, leaves, columns = mixed
-    edges = [quantile_edges(values[0]), np.empty(0), np.array([3.0, 4.5])]
-    codes = np.stack([
-        encode(values[0], edges[0]), values[1].astype(np.uint16), encode(values[2], edges[2])
-    ])  # fmt: skip
-    kept = list(fit_distributions(forest, codes, leaves, values.__getitem__, edges, columns))
-    for rho in (0.8, 0.95):
-        expected = fit_columns(forest, values, leaves, columns, rho=rho)
-        assert_equal(likelihoods_at(kept, len(forest.n), rho), expected)
-
-
-@settings(max_examples=15, deadline=None, derandomize=True)
+@hypothesis_settings(max_examples=15, deadline=None, derandomize=True)
 @given(
     scale=st.floats(1e-3, 1e3), sign=st.sampled_from([-1, 1]), shift=st.floats(-100, 100),
-    kernel=st.sampled_from(["gaussian", "heavy"]),
+    settings=st.sampled_from([PAPER, WITH_HEAVY]),
 )  # fmt: skip
-def test_likelihoods_do_not_depend_on_units(mixed, scale, sign, shift, kernel):
+def test_likelihoods_do_not_depend_on_units(mixed, scale, sign, shift, settings):
     _, values, leaves, _ = mixed
     tree = make_forest(3)
     moved = values[0] * (scale * sign) + shift
-    expected = fit_columns(tree, values[:1], leaves[:1], kernel=kernel)
-    found = fit_columns(tree, [moved], leaves[:1], kernel=kernel)
+    expected = fit_columns(tree, values[:1], leaves[:1], settings=settings)
+    found = fit_columns(tree, [moved], leaves[:1], settings=settings)
     nodes = leaves[0]
     tolerance = 1e-6 if sign > 0 else 0.02  # mirrored bins close on the other side
     np.testing.assert_allclose(
-        judge_column(found, 0, nodes, moved),
-        judge_column(expected, 0, nodes, values[0]),
+        read_likelihood(found, 0, nodes, moved),
+        read_likelihood(expected, 0, nodes, values[0]),
         atol=tolerance,
     )
 
@@ -147,11 +146,11 @@ def test_an_extreme_value_changes_nothing_for_the_others():
     x = np.random.default_rng(0).normal(size=2000)
     nodes = np.zeros(2000, np.int32)
     x[0] = 1e3
-    near = judge_column(fit_one(x), 0, nodes, x)
+    near = read_likelihood(fit_one(x), 0, nodes, x)
     x[0] = 1e9
-    far = judge_column(fit_one(x), 0, nodes, x)
+    far = read_likelihood(fit_one(x), 0, nodes, x)
     np.testing.assert_array_equal(near, far)
-    without = judge_column(fit_one(x[1:]), 0, nodes[1:], x[1:])
+    without = read_likelihood(fit_one(x[1:]), 0, nodes[1:], x[1:])
     np.testing.assert_allclose(far[1:], without, atol=0.02)
 
 
@@ -172,12 +171,12 @@ def test_nominal_targets(mixed):
 
 def test_a_discrete_column_with_fewer_bins_than_values(mixed):
     forest, values, leaves, _ = mixed
-    plan, x = plan_target(forest, 2), values[2]
+    plan, x = plan_one(forest, 2), values[2]
     own = fit_target(plan, encode(x, np.array([3.0, 4.5])), leaves[2], DISCRETE,
-                     np.array([3.0, 4.5]), lambda: x)  # fmt: skip
+                     np.array([3.0, 4.5]), lambda: x, PAPER)  # fmt: skip
     joined = fit_target(plan, encode(x, np.array([4.5])), leaves[2], DISCRETE,
-                        np.array([4.5]), lambda: x)  # fmt: skip
-    assert_equal(to_likelihoods(own, 0.9), to_likelihoods(joined, 0.9))
+                        np.array([4.5]), lambda: x, PAPER)  # fmt: skip
+    assert_equal(own, joined)
 
 
 def test_an_unseen_value_counts_as_seen_once(mixed):
@@ -203,7 +202,7 @@ def test_a_leaf_where_every_value_is_missing(mixed):
     assert log_likelihood(fitted, 0, slot, 0.5) == pytest.approx(-np.log(fitted.n[slot]))
 
 
-def test_a_missing_value_is_judged_by_how_rare_it_is(mixed):
+def test_a_missing_value_is_as_likely_as_it_is_rare(mixed):
     forest, values, leaves, columns = mixed
     fitted = fit_columns(forest, values, leaves, columns)
     root = fitted.slot[0]
@@ -212,12 +211,12 @@ def test_a_missing_value_is_judged_by_how_rare_it_is(mixed):
     assert np.exp(log_likelihood(fitted, 0, root, np.nan)) == pytest.approx(odds)
 
 
-def test_blocks_and_single_values_are_judged_alike(mixed):
+def test_blocks_and_single_values_are_read_alike(mixed):
     forest, values, leaves, columns = mixed
     fitted = fit_columns(forest, values, leaves, columns)
     for m in range(3):
         nodes = forest.scorer[leaves[m]]
-        block = judge_column(fitted, m, nodes, values[m])
+        block = read_likelihood(fitted, m, nodes, values[m])
         single = [
             log_likelihood(fitted, m, fitted.slot[node], x)
             for node, x in zip(nodes[:50], values[m][:50], strict=True)
@@ -243,9 +242,9 @@ def test_rank_codes_of_exact_mode():
     x = np.random.default_rng(0).normal(size=3000)
     ordered = np.sort(x)
     edges = (ordered[1:] + ordered[:-1]) / 2
-    plan = plan_target(make_forest(1), 0)
+    plan = plan_one(make_forest(1))
     leaves = np.zeros(3000, np.int32)
-    exact = fit_target(plan, encode(x, edges), leaves, numeric(), edges, lambda: x)
+    exact = fit_target(plan, encode(x, edges), leaves, numeric(), edges, lambda: x, PAPER)
     binned = fit_one(x)
     assert exact.bandwidth[0] == pytest.approx(binned.bandwidth[0], rel=0.02)
 

@@ -3,15 +3,14 @@ import pytest
 
 from admercs.density.counts import count_codes, node_counts
 from admercs.density.grids import code_shift, place_grids, tail_share
-from admercs.density.plans import plan_target
 
-from .tools import SHAPES, count_one, encode, make_forest, quantile_edges
+from .tools import SHAPES, count_one, encode, make_forest, plan_one, quantile_edges
 
 
 def place(x, n_bins=255):
     edges = quantile_edges(x, n_bins)
     shift = code_shift(len(edges) + 1)
-    plan = plan_target(make_forest(1), 0)
+    plan = plan_one(make_forest(1))
     codes = count_codes(
         encode(x, edges), np.zeros(len(x), np.int32), plan, (len(edges) >> shift) + 2, shift
     )
@@ -36,7 +35,7 @@ def test_a_narrow_cluster_gets_a_grid_of_its_own():
     rng = np.random.default_rng(0)
     x = np.concatenate((rng.normal(0, 1e-6, 900), rng.normal(0, 1, 100)))
     edges = np.array([-3.0, -1.0, 1.0, 3.0])  # all too coarse to see the cluster
-    plan, leaves = plan_target(make_forest(1), 0), np.zeros(1000, np.int32)
+    plan, leaves = plan_one(make_forest(1)), np.zeros(1000, np.int32)
     codes = node_counts(plan, count_codes(encode(x, edges), leaves, plan, 6))
     grids = place_grids(codes, edges, (x.min(), x.max()))
     assert grids.central[0] > 1

@@ -1,13 +1,19 @@
 import numpy as np
 import pytest
 
-from admercs.density import density_curve
 from admercs.density.counts import count_values
 from admercs.density.grids import lay_grids
-from admercs.density.plans import plan_target
-from admercs.density.tables import tabulate
+from admercs.density.tables import max_points, tabulate
 
-from .tools import SHAPES, direct_log_density, fit_one, make_forest
+from .tools import (
+    GAUSSIAN,
+    SHAPES,
+    density_curve,
+    direct_log_density,
+    fit_one,
+    make_forest,
+    plan_one,
+)
 
 
 def points_within(x, rng, n=600):
@@ -46,10 +52,11 @@ def test_ties_and_gaps_stay_close_to_the_direct_sum():
 
 
 def tabulate_one(x, h, cells=4096):
-    plan = plan_target(make_forest(1), 0)
+    plan = plan_one(make_forest(1))
     grids = lay_grids(np.zeros(1), np.array([h * cells / 16]), np.array([10**6]))
     counts = count_values(x, np.zeros(len(x), np.int32), plan, grids)
-    return tabulate(counts, grids, np.array([float(len(x))]), np.array([h]))
+    n, nowhere = np.array([float(len(x))]), (-np.inf, np.inf)
+    return tabulate(counts, grids, n, np.array([h]), GAUSSIAN, nowhere)
 
 
 def test_isolated_rows_need_no_table():
@@ -67,3 +74,7 @@ def test_a_table_longer_than_allowed_drops_its_least_dense_parts():
     # Nearly all of the pairs far out are gone, the bulk is kept.
     assert np.sum(tables.segment_start > 500) < 10
     assert tables.table.max() == pytest.approx(np.log(2000 / 20), abs=0.3)
+
+
+def test_more_rows_may_have_longer_tables():
+    assert max_points(np.array([10, 100, 1e5, 1e9])).tolist() == [640, 2048, 10000, 16384]

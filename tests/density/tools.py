@@ -9,17 +9,27 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.optimize import brentq
 
-from admercs.density import Likelihoods, fit_likelihoods, judge_column
-from admercs.density.bandwidth import select_bandwidths
-from admercs.density.counts import ValueCounts, count_codes, count_values, node_counts
+from admercs.density.bandwidth import measure, regrid, select_bandwidths
+from admercs.density.counts import (
+    TargetPlan,
+    ValueCounts,
+    count_codes,
+    count_values,
+    node_counts,
+    plan_target,
+)
+from admercs.density.fitting import fit_likelihoods
 from admercs.density.grids import Grids, place_grids
-from admercs.density.kernels import RATIO, shape_of
-from admercs.density.plans import TargetPlan, plan_target, restrict
-from admercs.density.spread import measure, regrid
+from admercs.density.kernels import RATIO, DensitySettings, Kernel
+from admercs.density.likelihoods import Likelihoods
+from admercs.density.lookup import entries, read_likelihood, to_log_density
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
 
 Floats = NDArray[np.float64]
+
+GAUSSIAN, HEAVY = Kernel(heavy_share=0.0), Kernel()
+PAPER = DensitySettings(GAUSSIAN, area=False)
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -35,7 +45,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 def log_likelihood(fitted: Likelihoods, target: int, slot: int, x: float) -> float:
     """Return log ω of one working value; NaN is missing."""
     node = np.flatnonzero(fitted.slot == slot)[:1].astype(np.int32)
-    return float(judge_column(fitted, target, node, np.array([x]))[0])
+    return float(read_likelihood(fitted, target, node, np.array([x]))[0])
 
 
 def make_forest(*leaf_counts: int, scorers: dict[int, int] | None = None) -> Forest:
@@ -73,6 +83,8 @@ def make_forest(*leaf_counts: int, scorers: dict[int, int] | None = None) -> For
 def quantile_edges(x: Floats, n_bins: int = 255) -> Floats:
     """Edges of bins with equally many values, as data values."""
     present = x[~np.isnan(x)]
+    if len(present) == 0:
+        return present
     edges = np.quantile(present, np.arange(1, n_bins) / n_bins, method="lower")
     return np.unique(edges[edges < present.max()])
 
@@ -90,7 +102,7 @@ def fit_columns(
     values: Sequence[Floats],
     leaves: NDArray[np.int32],
     columns: Sequence[Column] | None = None,
-    rho: float = 0.9,
+    settings: DensitySettings = PAPER,
     **more: object,
 ) -> Likelihoods:
     """Encode working values as the table room does, and fit."""
@@ -108,33 +120,43 @@ def fit_columns(
             edges.append(quantile_edges(x))
             codes.append(encode(x, edges[-1]))
     return fit_likelihoods(
-        forest, np.stack(codes), leaves, values.__getitem__, edges, columns, rho, **more
+        forest, np.stack(codes), leaves, values.__getitem__, edges, columns, settings, **more
     )  # type: ignore[arg-type]
 
 
-def fit_one(x: Floats, rho: float = 0.9, **more: object) -> Likelihoods:
+def fit_one(x: Floats, settings: DensitySettings = PAPER) -> Likelihoods:
     """Fit a single distribution: a tree that is only a root."""
     leaves = np.zeros((1, len(x)), np.int32)
-    return fit_columns(make_forest(1), [np.asarray(x, float)], leaves, rho=rho, **more)
+    return fit_columns(make_forest(1), [np.asarray(x, float)], leaves, settings=settings)
+
+
+def plan_one(forest: Forest, target: int = 0) -> TargetPlan:
+    """Plan the distributions of all scoring nodes of one tree."""
+    return plan_target(forest, target, forest.judges(target))
+
+
+def density_curve(fitted: Likelihoods, slot: int, points: Floats) -> Floats:
+    """Return the density κ of a continuous slot; it never falls below that of an isolated row."""
+    return np.exp(to_log_density(fitted, slot, entries(fitted, slot, points)))
 
 
 def count_one(x: Floats) -> tuple[TargetPlan, Grids, ValueCounts]:
     """Count a single distribution, on a second grid where the first one does not fit."""
     x = np.asarray(x, float)
-    plan, leaves, edges = plan_target(make_forest(1), 0), np.zeros(len(x), np.int32), None
+    plan, leaves, edges = plan_one(make_forest(1)), np.zeros(len(x), np.int32), None
     edges = quantile_edges(x)
     codes = node_counts(plan, count_codes(encode(x, edges), leaves, plan, len(edges) + 2))
     grids = place_grids(codes, edges, (float(np.nanmin(x)), float(np.nanmax(x))))
     counts = count_values(x, leaves, plan, grids)
     better, wrong = regrid(measure(counts, grids), grids)
     if len(wrong):
-        grids, counts = better, count_values(x, leaves, restrict(plan, wrong), better)
+        grids, counts = better, count_values(x, leaves, plan.restrict(wrong), better)
     return plan, grids, counts
 
 
 def bandwidth(x: Floats) -> float:
     _, grids, counts = count_one(x)
-    return float(select_bandwidths(counts, grids, measure(counts, grids), grids.central[0])[0])
+    return float(select_bandwidths(counts, grids, measure(counts, grids), grids.central[0], 40)[0])
 
 
 def plain_isj(x: Floats, low: float, high: float, n_bins: int = 2048) -> float:
@@ -173,7 +195,7 @@ def heavy_log_density(x: Floats, h: float, points: Floats, limits: tuple[float, 
 
     Beyond a limit the sum without reflection, raised by a factor so that it meets the other there.
     """
-    shape = shape_of("heavy")
+    shape = HEAVY.shape()
     width = (shape.width * float(RATIO) ** np.arange(len(shape.width))[:, None] * h).ravel()
     height = (shape.height / shape.peak).ravel()
 

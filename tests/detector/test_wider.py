@@ -9,10 +9,10 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from admercs import ADMERCS
-from admercs.density.lookup import judge_column
 from admercs.detector.judge import Judge
 from admercs.detector.model import PRIOR_ODDS
 from admercs.evidence.noisy_or import WIDER_ODDS
+from admercs.method.tail import read_lowered
 
 
 def bad_batch(seed: int = 0, n: int = 1000, good: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -76,8 +76,8 @@ def test_the_strongest_view_speaks_and_says_how_strong_it_is() -> None:
         evidence = {}
         for name, nodes in judges.items():
             odds = PRIOR_ODDS * (WIDER_ODDS if name == "wider" else 1.0)
-            log_omega = judge_column(
-                model.likelihoods, m, np.maximum(nodes, forest.root[m]), column
+            log_omega = read_lowered(
+                model.tail, model.likelihoods, m, np.maximum(nodes, forest.root[m]), column
             )
             evidence[name] = np.where(nodes < 0, 0.0, np.log1p(odds * np.expm1(-log_omega)))
             spoken |= {name} if np.any(judgement.node[m] == nodes) else set()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admercs import ADMERCS
-from admercs.density.lookup import judge_column
 from admercs.detector.judge import BEYOND_DOUBT, Judge
+from admercs.method.tail import read_lowered
 from admercs.table import prepare, read_frame
 from admercs.trees.borders import border_zone, look_across
 from admercs.trees.forest import Forest
@@ -113,7 +113,7 @@ def test_doubt_only_ever_helps_and_never_beyond_one_half() -> None:
     _, judged, root, _, _ = Judge(model).look(block)
     changed = 0
     for m in range(2):
-        strict = judge_column(model.likelihoods, m, leaf[m], block[m])
+        strict = read_lowered(model.tail, model.likelihoods, m, leaf[m], block[m])
         assert np.all(judged[m] >= strict)
         raised = judged[m] > strict
         assert np.all(judged[m][raised] <= BEYOND_DOUBT)

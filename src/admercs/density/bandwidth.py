@@ -1,4 +1,4 @@
-"""The width of the kernel: improved Sheather-Jones, and a robust rule where that fails.
+"""Centre and spread of the values in each slot, and the bandwidth that follows from them.
 
 The improved Sheather-Jones selector (ISJ) is section 5 of Botev, Grotowski and Kroese, "Kernel
 density estimation via diffusion", Annals of Statistics 38 (2010). It looks for the t = h² (the
@@ -10,105 +10,165 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.fft import dct
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints
-from admercs.density.counts import ValueCounts
-from admercs.density.grids import CORE, Grids
-from admercs.density.spread import Spread
+from admercs.density.arrays import Floats, Ints, pointers
+from admercs.density.counts import ONE, ValueCounts
+from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
 
-N_COSINES = 768
-"""Bins of the histogram that is transformed; a core has at least as many cells, or a multiple."""
-
-MIN_DISTINCT = 40
-"""With fewer different values ISJ fails too often; some 50 values fill 40 different cells."""
-
-MIN_CELLS = 16
-"""A kernel is at least so many cells wide; else the cells themselves would show in the density."""
-
+MIN_CELLS = 16  # a kernel is at least so many cells wide, or the cells would show in the density
+_N_COSINES = 768  # bins of the transformed histogram; a core has as many cells, or a multiple
 _STAGES = 7
-_LARGEST_T = (
-    0.05  # a kernel as wide as nearly half the central range: ISJ found no structure at all
-)
+_LARGEST_T = 0.05  # nearly half the central range: ISJ found no structure at all
+
+
+class Spread(NamedTuple):
+    """Per slot, all lengths in cells of its grid."""
+
+    n: Floats  # rows with a value
+    n_core: Floats  # those in the core
+    low: Floats  # quantiles that leave out `tail_share` of the rows
+    high: Floats
+    lower_quartile: Floats  # of the rows in the core
+    upper_quartile: Floats
+    sigma: Floats  # of the rows in the core
+    n_distinct: Floats  # about how many different values there are in the core
+    gap: Floats  # mean distance from one of them to the next
+
+
+def measure(counts: ValueCounts, grids: Grids) -> Spread:
+    """Measure the spread of each slot's values; extreme values count by rank only."""
+    ptr, cell, weight = counts
+    begin, whole, inside, first, second, n_distinct, span = np.empty((7, len(ptr) - 1), np.int64)
+    _add_up(ptr, cell, weight, grids.size, begin, whole, inside, first, second, n_distinct, span)
+    n, n_core = whole / ONE, inside / ONE
+    # Sharing a row between two cells adds a sixth of a squared cell to the variance.
+    inside = np.maximum(inside, 1)
+    mean = first / inside
+    variance = second / inside - mean**2 - 1 / 6
+    gap = np.where(n_distinct > 1, span / np.maximum(n_distinct - 1, 1), 0.0)
+    cumulative = pointers(weight)
+    low, high = _quantiles(counts, cumulative, ptr[:-1], n, tail_share(n))
+    quarter = np.full(len(n), 0.25)
+    lower_quartile, upper_quartile = _quantiles(counts, cumulative, begin, n_core, quarter)
+    return Spread(
+        n, n_core, low, high, lower_quartile, upper_quartile,
+        np.sqrt(np.maximum(variance, 0.0)), n_distinct.astype(np.float64), gap,
+    )  # fmt: skip
+
+
+def regrid(spread: Spread, grids: Grids) -> tuple[Grids, Ints]:
+    """Place better grids for slots whose grid does not fit; return them and the slots (often none).
+
+    Codes are too coarse to see a narrow cluster inside one bin: its values crowd into few cells.
+    """
+    cells = grids.size / CORE
+    share = tail_share(spread.n)
+    central, middle = widen(spread.low, spread.high, share, share)
+    wrong = (spread.n > 1) & ((central < cells / 8) | (central > 2 * cells))
+    slots = np.flatnonzero(wrong)
+    # Two cells is all that a single value can occupy.
+    width, left = grids.width[slots], grids.left[slots]
+    with np.errstate(over="ignore"):
+        central = np.maximum(central[slots], 2.0) * width
+        centre = np.clip(left + middle[slots] * width, -1e308, 1e308)
+    return lay_grids(centre, central, np.rint(spread.n[slots]).astype(np.int64)), slots
+
+
+@kernel
+def _add_up(
+    ptr: Ints, cell: Ints, weight: Ints, size: Ints,
+    begin: Ints, whole: Ints, inside: Ints, first: Ints, second: Ints, n_distinct: Ints, span: Ints,
+) -> None:  # fmt: skip
+    """Write where the core begins, its weights and moments, its number of values and their span.
+
+    One value occupies one or two neighbouring cells.
+    """
+    for slot in range(len(size)):
+        # From the middle of the core the squares stay small.
+        middle = size[slot] // 2
+        start, total, core, moment, square = ptr[slot], 0, 0, 0, 0
+        found, length, lowest, last = 0, 0, 0, 0
+        for p in range(np.uint64(ptr[slot]), np.uint64(ptr[slot + 1])):
+            here, rows = cell[p], weight[p]
+            total += rows
+            if here < 0:
+                start += 1
+            elif here < size[slot]:
+                core += rows
+                moment += (here - middle) * rows
+                square += (here - middle) * (here - middle) * rows
+                if length == 0:
+                    lowest = here
+                elif here != last + 1:
+                    found += (length + 1) >> 1
+                    length = 0
+                length += 1
+                last = here
+        begin[slot], whole[slot], inside[slot] = start, total, core
+        first[slot], second[slot] = moment, square
+        n_distinct[slot], span[slot] = found + ((length + 1) >> 1), last - lowest
+
+
+def _quantiles(
+    counts: ValueCounts, cumulative: Ints, begin: Ints, n: Floats, share: Floats
+) -> tuple[Floats, Floats]:
+    """Find where a share of the rows is below, and above; a cell's rows fill the cell evenly."""
+    low, high = np.zeros((2, len(n)))
+    some = np.flatnonzero(n > 0)
+    before = cumulative[begin[some]]
+    for out, part in ((low, share), (high, 1 - share)):
+        rank = (part * n)[some] * ONE
+        # Weights are whole numbers: the rank is reached where the next whole number is.
+        p = np.searchsorted(cumulative, before + np.ceil(rank).astype(np.int64)) - 1
+        within = (rank - (cumulative[p] - before)) / counts.weight[p]
+        out[some] = counts.cell[p] - 0.5 + within
+    return low, high
 
 
 def select_bandwidths(
-    counts: ValueCounts, grids: Grids, spread: Spread, column_range: float
+    counts: ValueCounts, grids: Grids, spread: Spread, column_range: float, min_distinct: int
 ) -> Floats:
     """Choose the bandwidth h of each slot from its counted cells.
 
-    ISJ on the rows in the core; below ``MIN_DISTINCT`` different values, or where ISJ has no
-    solution, the normal reference rule 0.9 · min(σ, IQR / 1.34) · n^(−1/5). Both see the core only,
-    so an extreme value has no say. Never below ``floors``.
-
-    Parameters
-    ----------
-    counts, grids, spread
-        What is known about each slot's values.
-    column_range : float
-        The central range of the whole column.
-
-    Returns
-    -------
-    array of slots
+    ISJ; below ``min_distinct`` different values, or where ISJ has no solution, the normal reference
+    rule. Both see the core only, so an extreme value has no influence.
     """
-    h = reference_rule(spread)
-    try_isj = np.flatnonzero((spread.n_distinct >= MIN_DISTINCT) & (h > 0))
+    h = _reference_rule(spread)
+    try_isj = np.flatnonzero((spread.n_distinct >= min_distinct) & (h > 0))
     if len(try_isj):
-        histogram = _histograms(counts, grids.size, try_isj)
-        size = grids.size[try_isj]
-        t = solve_isj(histogram, spread.n_core[try_isj], h[try_isj] / size)
+        size, histogram = grids.size[try_isj], np.zeros((len(try_isj), _N_COSINES))
+        _fill_bins(*counts, try_isj, grids.size // _N_COSINES, histogram)
+        t = _solve_isj(histogram, spread.n_core[try_isj], h[try_isj] / size)
         h[try_isj] = np.where(t > 0, np.sqrt(t) * size, h[try_isj])
-    return np.maximum(h * grids.width, floors(grids, spread, column_range))
+    return np.maximum(h * grids.width, _floors(grids, spread, column_range))
 
 
-def reference_rule(spread: Spread) -> Floats:
-    """Apply the normal reference rule, in cells; 0 where all values are equal.
-
-    Where more than half of the rows are tied the quartiles coincide and σ alone decides.
-    """
+def _reference_rule(spread: Spread) -> Floats:
+    """Return 0.9 · min(σ, IQR / 1.34) · n^(−1/5) in cells; 0 where all values are equal."""
+    # Where more than half of the rows are tied the quartiles coincide and σ alone decides.
     iqr = spread.upper_quartile - spread.lower_quartile
     scale = np.minimum(spread.sigma, np.where(iqr > 1.5, iqr / 1.34, np.inf))
     return 0.9 * scale * np.maximum(spread.n_core, 1) ** -0.2
 
 
-def floors(grids: Grids, spread: Spread, column_range: float) -> Floats:
-    """Return the smallest bandwidth allowed in each slot.
-
-    Sixteen cells (1/256 of the central range, more for few rows) is what the grid resolves and the
-    tables hold. Where all values are equal there is no spread to go by: a thousandth of the whole
-    column's central range then says how close another value must be to count as the same.
-
-    Whole numbers and rounded values lie on a comb. Half of the gap between its teeth makes a smooth
-    density of it that still keeps neighbouring values apart; any less would call everything between
-    two teeth untypical. A few values far apart are no comb.
-    """
+def _floors(grids: Grids, spread: Spread, column_range: float) -> Floats:
+    """Return the smallest bandwidth allowed; ``column_range`` is that of the whole column."""
+    # Sixteen cells is what the grid resolves. Whole numbers and rounded values lie on a comb: half of
+    # the gap between its teeth makes a smooth density that still keeps neighbours apart. Where all
+    # values are equal, a thousandth of the column's range is how close others must be to be the same.
     is_comb = (spread.n_core >= 3 * spread.n_distinct) & (spread.gap <= spread.sigma / 2)
     cells = np.maximum(MIN_CELLS, np.where(is_comb, spread.gap / 2, 0.0))
     is_constant = spread.sigma < 0.5
     return np.maximum(cells * grids.width, np.where(is_constant, 1e-3 * column_range, 0.0))
 
 
-def solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
-    """Solve the ISJ equation for a batch of histograms.
-
-    Parameters
-    ----------
-    histogram : array of batch x bins
-        Any positive multiple of the counts, bins of equal width.
-    n : array of batch
-        Number of rows.
-    guess : array of batch
-        A bandwidth to start from, as a fraction of the histogram's range.
-
-    Returns
-    -------
-    array of batch
-        t = h², the range being 1; 0 where there is no solution.
-    """
+def _solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
+    """Solve the ISJ equation of each histogram: t = h² relative to its range; 0 for none."""
     total = histogram.sum(axis=1, keepdims=True)
     cosines = dct(histogram / np.where(total > 0, total, 1.0), axis=1, norm=None)
     # The transform sums 2 p cos(...); squared cosine sums for frequencies 1, 2, ...
@@ -125,13 +185,6 @@ def _frequency_weights(n_bins: int) -> Floats:
     """Return the weight of each frequency 1, 2, … in the roughness of orders 2 … l."""
     k2 = np.arange(1, n_bins, dtype=np.float64) ** 2
     return np.stack([2 * np.pi ** (2 * s) * k2**s for s in range(2, _STAGES + 1)])
-
-
-def _histograms(counts: ValueCounts, size: Ints, slots: Ints) -> Floats:
-    """Return the rows of some slots' cores in ``N_COSINES`` bins."""
-    histogram = np.zeros((len(slots), N_COSINES))
-    _fill_bins(counts.ptr, counts.cell, counts.weight, slots, size // N_COSINES, histogram)
-    return histogram
 
 
 @kernel
@@ -157,9 +210,9 @@ def _solve(
 ) -> None:
     """Find the largest root of t − ξγ(t) below a generous start, for each row of ``power``.
 
-    The largest, because a comb of tied values has further roots at the scale of its teeth. From
-    the start t falls by factors of four until the sign changes; then the bracket is narrowed by
-    false position (the Illinois variant) on log t.
+    The largest, because a comb of tied values has further roots at the scale of its teeth. From the
+    start t falls by factors of four until the sign changes; then false position (Illinois) on log
+    t.
     """
     for row in range(len(n)):
         t = 4 * guess[row] ** 2
@@ -171,7 +224,7 @@ def _solve(
             odd = 1.0 * 3 * 5 * 7 * 9 * 11  # 1 · 3 · 5 · … · (2s − 1) for s = l − 1
             time = t
             for s in range(_STAGES, 1, -1):
-                # Sum of weight[k] · power[k] · exp(−k² π² time), each exponential from the one before.
+                # Sum of weight · power · exp(−k² π² time), each exponential from the one before.
                 decay = math.exp(-math.pi * math.pi * time)
                 shrink = decay * decay
                 ratio = shrink * decay

@@ -13,27 +13,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel, read_only
-from admercs.density.arrays import Floats, Ints, owners, pointers
+from admercs.density.arrays import Codes, Floats, Ints, Nodes, owners, pointers, ranges
 from admercs.density.grids import Grids
-from admercs.density.plans import TargetPlan, restrict
+from admercs.trees.forest import Forest
 
-ONE = 1 << 8
-"""The weight of one row. It is shared between the two cells around the row's value."""
-
-FAR = 1 << 50
-"""Cells further out than this are one cell: there a float64 no longer tells neighbours apart."""
-
+ONE = 1 << 8  # the weight of one row; it is shared between the two cells around the row's value
+FAR = 1 << 50  # cells further out are one cell: there a float64 no longer tells neighbours apart
 _BUFFER = 1 << 15  # values outside of the core that are listed before they are counted
 _MAX_CELLS = 1 << 22  # cells counted in one go (16 MB); very many leaves take several passes
 _MAX_ROWS = 1 << 22  # rows counted in one go: their weights fit into 32 bits
 
 
+class TargetPlan(NamedTuple):
+    """The slots of one target: the nodes of its tree that need a distribution, the root first.
+
+    Leaves are numbered from left to right, so in preorder a slot is a range of leaves.
+    """
+
+    target: int
+    first_node: int  # the root; `leaf_index` is relative to it
+    nodes: Ints  # per slot: its node, ascending
+    leaf_index: Nodes  # per node of the tree: its number among the leaves, or -1
+    leaf_start: Ints  # per slot: its first leaf
+    leaf_stop: Ints  # per slot: one past its last leaf
+    slot_ptr: Ints  # leaves + 1
+    slot_of: Nodes  # leaf j belongs to slots slot_of[slot_ptr[j]:slot_ptr[j + 1]]
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves of the tree."""
+        return len(self.slot_ptr) - 1
+
+    @property
+    def n_slots(self) -> int:
+        """Number of distributions to estimate."""
+        return len(self.nodes)
+
+    def restrict(self, slots: Ints) -> TargetPlan:
+        """Return the plan for some of its slots only, numbered anew in the order given."""
+        start, stop = self.leaf_start[slots], self.leaf_stop[slots]
+        slots_of_leaves = _slots_of_leaves(start, stop, self.n_leaves)
+        return TargetPlan(
+            *self[:2], self.nodes[slots], self.leaf_index, start, stop, *slots_of_leaves
+        )
+
+
+def plan_target(forest: Forest, target: int, nodes: Ints) -> TargetPlan:
+    """Plan the distributions of some nodes of one tree: ascending node numbers, the root first."""
+    start, stop = int(forest.root[target]), int(forest.root[target + 1])
+    is_leaf = forest.feature[start:stop] < 0
+    leaf_index = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
+    leaves_before = pointers(is_leaf.astype(np.int64))
+    end = np.array([forest.below(node).stop for node in nodes])
+    first, last = leaves_before[nodes - start], leaves_before[end - start]
+    slots_of_leaves = _slots_of_leaves(first, last, int(leaves_before[-1]))
+    return TargetPlan(target, start, nodes, leaf_index, first, last, *slots_of_leaves)
+
+
+def _slots_of_leaves(leaf_start: Ints, leaf_stop: Ints, n_leaves: int) -> tuple[Ints, Nodes]:
+    """Invert slot → range of leaves into leaf → slots."""
+    leaves, slots = ranges(leaf_start, leaf_stop)
+    order = np.argsort(leaves, kind="stable")
+    return pointers(np.bincount(leaves, minlength=n_leaves)), slots[order].astype(np.int32)
+
+
 class ValueCounts(NamedTuple):
     """Rows per cell of each slot's grid, cells in ascending order, empty cells left out.
 
-    A row at a fraction f between two cells weighs ``ONE * (1 - f)`` in the lower and ``ONE * f``
-    in the upper one (linear binning). Cells continue beyond the grid's core on both sides without
-    end, so no value is clipped and none stretches the grid.
+    A row between two cells weighs on both (linear binning). Cells continue beyond the grid's core
+    without end, so no value is clipped and none stretches the grid.
     """
 
     ptr: Ints  # slots + 1
@@ -42,48 +90,23 @@ class ValueCounts(NamedTuple):
 
     def take(self, slots: Ints) -> ValueCounts:
         """Return the counts of some slots, in the order given."""
-        sizes = np.diff(self.ptr)[slots]
-        ptr = pointers(sizes)
-        where = np.arange(ptr[-1]) + np.repeat(self.ptr[slots] - ptr[:-1], sizes)
-        return ValueCounts(ptr, self.cell[where], self.weight[where])
+        where, _ = ranges(self.ptr[slots], self.ptr[slots + 1])
+        return ValueCounts(pointers(np.diff(self.ptr)[slots]), self.cell[where], self.weight[where])
 
     def replace(self, slots: Ints, other: ValueCounts) -> ValueCounts:
         """Return all counts with those of some slots exchanged for ``other``."""
         order = np.arange(len(self.ptr) - 1)
         order[slots] = len(order) + np.arange(len(slots))
-        return concatenate_counts((self, other)).take(order)
+        return _concatenate((self, other)).take(order)
 
 
 def count_codes(
-    codes: NDArray[np.unsignedinteger],
-    leaves: NDArray[np.int32],
-    plan: TargetPlan,
-    n_codes: int,
-    shift: int = 0,
+    codes: Codes, leaves: Nodes, plan: TargetPlan, n_codes: int, shift: int = 0
 ) -> Ints:
-    """Count the target's codes in each leaf; the counts of pieces add up.
-
-    Parameters
-    ----------
-    codes : array of n
-        The target's code in each row, 0 for missing.
-    leaves : array of n
-        The leaf (node number in the forest) of each row in the target's tree.
-    plan : TargetPlan
-        The target's leaves.
-    n_codes : int
-        Number of columns of the result; code 0 included.
-    shift : int
-        Join 2 ** shift neighbouring codes into one.
-
-    Returns
-    -------
-    array of leaves x n_codes
-    """
+    """Count each leaf's codes, 2 ** ``shift`` of them as one; the counts of pieces add up."""
     counts = np.zeros((plan.n_leaves, n_codes), dtype=np.int64)
     _count_codes(
-        np.ascontiguousarray(codes, dtype=np.uint16),
-        np.ascontiguousarray(leaves, dtype=np.int32),
+        np.ascontiguousarray(codes, dtype=np.uint16), np.ascontiguousarray(leaves, dtype=np.int32),
         plan.first_node, plan.leaf_index, shift, counts,
     )  # fmt: skip
     return counts
@@ -97,13 +120,8 @@ def node_counts(plan: TargetPlan, leaf_counts: Ints) -> Ints:
     return total
 
 
-def count_values(
-    values: Floats, leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
-) -> ValueCounts:
-    """Count working values on the grid of every slot they belong to; NaN is left out.
-
-    Pieces of a table are counted apart, and added up by ``merge_values``.
-    """
+def count_values(values: Floats, leaves: Nodes, plan: TargetPlan, grids: Grids) -> ValueCounts:
+    """Count working values on the grid of every slot they belong to; NaN is left out."""
     values = read_only(np.ascontiguousarray(values, dtype=np.float64))
     leaves = np.ascontiguousarray(leaves, dtype=np.int32)
     if len(values) > _MAX_ROWS:
@@ -114,24 +132,40 @@ def count_values(
     groups = [np.flatnonzero(group == g) for g in np.unique(group)]
     if len(groups) == 1:
         return _count_group(values, leaves, plan, grids)
-    return concatenate_counts(
-        [_count_group(values, leaves, restrict(plan, g), grids.take(g)) for g in groups]
+    return _concatenate(
+        [_count_group(values, leaves, plan.restrict(g), grids.take(g)) for g in groups]
     )
 
 
-def concatenate_counts(parts: Sequence[ValueCounts]) -> ValueCounts:
+def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
+    """Add up the counts of pieces of a table. The order of the pieces does not matter."""
+    if not pieces:
+        raise ValueError("There are no counts to merge.")
+    merged = list(pieces)
+    while len(merged) > 1:  # in pairs, so that no count is copied more than log2(pieces) times
+        merged = [_merge_two(merged[i : i + 2]) for i in range(0, len(merged), 2)]
+    return merged[0]
+
+
+def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
+    if len(pair) == 1:
+        return pair[0]
+    ptr, n_cells = np.zeros_like(pair[0].ptr), sum(len(part.cell) for part in pair)
+    cell, weight = np.empty((2, n_cells), dtype=np.int64)
+    used = _merge(*pair[0], *pair[1], ptr, cell, weight)
+    return ValueCounts(ptr, cell[:used].copy(), weight[:used].copy())
+
+
+def _concatenate(parts: Sequence[ValueCounts]) -> ValueCounts:
     """Put the counts of further slots behind those of the first ones."""
-    sizes = np.concatenate([np.diff(part.ptr) for part in parts])
-    return ValueCounts(
-        pointers(sizes),
-        np.concatenate([part.cell for part in parts]),
-        np.concatenate([part.weight for part in parts]),
+    sizes, cell, weight = (
+        np.concatenate(column)
+        for column in zip(*((np.diff(p.ptr), p.cell, p.weight) for p in parts), strict=True)
     )
+    return ValueCounts(pointers(sizes), cell, weight)
 
 
-def _count_group(
-    values: Floats, leaves: NDArray[np.int32], plan: TargetPlan, grids: Grids
-) -> ValueCounts:
+def _count_group(values: Floats, leaves: Nodes, plan: TargetPlan, grids: Grids) -> ValueCounts:
     dense = np.zeros(int(grids.ptr[-1]), dtype=np.int32)
     # A leaf at a time: the cells of its slots stay in the cache.
     ordered, end = np.empty(len(values)), np.empty(plan.n_leaves, dtype=np.int64)
@@ -150,10 +184,7 @@ def _count_group(
 
 
 def _count_outside(slot: Ints, place: Floats, grids: Grids, dense: NDArray[np.int32]) -> Ints:
-    """Count values at places (in cells) outside of the core; return slots, cells and weights there.
-
-    A value next to the core weighs on its first or last cell, too.
-    """
+    """Count values at places outside of the core; return slots, cells and weights there."""
     place = np.where(np.abs(place) < FAR, place, np.where(place > 0, float(FAR), -float(FAR)))
     lower = np.floor(place)
     upper_weight = ((place - lower) * ONE + 0.5).astype(np.int64)
@@ -164,27 +195,6 @@ def _count_outside(slot: Ints, place: Floats, grids: Grids, dense: NDArray[np.in
     np.add.at(dense, grids.ptr[slot[in_core]] + cell[in_core], weight[in_core])
     beyond = ~in_core & (weight > 0)
     return np.stack((slot[beyond], cell[beyond], weight[beyond]))
-
-
-def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
-    """Add up the counts of pieces of a table. The order of the pieces does not matter."""
-    if not pieces:
-        raise ValueError("There are no counts to merge.")
-    merged = list(pieces)
-    while len(merged) > 1:  # in pairs, so that no count is copied more than log2(pieces) times
-        merged = [_merge_two(merged[i : i + 2]) for i in range(0, len(merged), 2)]
-    return merged[0]
-
-
-def _merge_two(pair: Sequence[ValueCounts]) -> ValueCounts:
-    if len(pair) == 1:
-        return pair[0]
-    a, b = pair
-    merged = ValueCounts(
-        np.zeros_like(a.ptr), *np.empty((2, len(a.cell) + len(b.cell)), dtype=np.int64)
-    )
-    used = _merge(*a, *b, *merged)
-    return ValueCounts(merged.ptr, merged.cell[:used].copy(), merged.weight[:used].copy())
 
 
 def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
@@ -198,21 +208,15 @@ def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCount
     its_weight = np.add.reduceat(its_weight, np.flatnonzero(first)) if len(slot) else its_weight
     slot, far = slot[first], far[first]
     where = np.where(far < 0, ptr[slot], ptr[slot + 1])
-    n_outside = np.bincount(slot, minlength=len(ptr) - 1)
-    return ValueCounts(
-        ptr + pointers(n_outside), np.insert(cell, where, far), np.insert(weight, where, its_weight)
-    )
+    ptr = ptr + pointers(np.bincount(slot, minlength=len(ptr) - 1))
+    return ValueCounts(ptr, np.insert(cell, where, far), np.insert(weight, where, its_weight))
 
 
 @kernel
 def _count_codes(
-    codes: NDArray[np.uint16],
-    leaves: NDArray[np.int32],
-    first_node: int,
-    leaf_index: NDArray[np.int32],
-    shift: int,
+    codes: NDArray[np.uint16], leaves: Nodes, first_node: int, leaf_index: Nodes, shift: int,
     counts: Ints,
-) -> None:
+) -> None:  # fmt: skip
     for i in range(len(codes)):
         code = np.int64(codes[i])
         if code > 0:
@@ -222,14 +226,9 @@ def _count_codes(
 
 @kernel
 def _sort_by_leaf(
-    values: Floats,
-    leaves: NDArray[np.int32],
-    first_node: int,
-    leaf_index: NDArray[np.int32],
-    ordered: Floats,
-    end: Ints,
+    values: Floats, leaves: Nodes, first_node: int, leaf_index: Nodes, ordered: Floats, end: Ints
 ) -> None:
-    """Bring values into the order of their leaves, NaN left out; write where those of each leaf end."""
+    """Sort values by leaf, NaN left out; write where those of each leaf end."""
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
     for leaf in range(len(end)):
         end[leaf] = 0
@@ -250,23 +249,14 @@ def _sort_by_leaf(
 
 @kernel
 def _count_values(
-    ordered: Floats,
-    leaf_end: Ints,
-    entry: int,
-    row: int,
-    leaf_of: Ints,
-    slot_of: NDArray[np.int32],
-    left: Floats,
-    inverse: Floats,
-    ptr: Ints,
-    dense: NDArray[np.int32],
-    outside_slot: Ints,
-    outside_place: Floats,
-) -> tuple[int, int, int]:
-    """Count the values of leaf ``leaf_of[k]`` in the core of slot ``slot_of[k]``, for k from ``entry`` on.
+    ordered: Floats, leaf_end: Ints, entry: int, row: int, leaf_of: Ints, slot_of: Nodes,
+    left: Floats, inverse: Floats, ptr: Ints, dense: NDArray[np.int32],
+    outside_slot: Ints, outside_place: Floats,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Count the values of leaf ``leaf_of[k]`` in the core of slot ``slot_of[k]``, k ≥ ``entry``.
 
-    Begin with the value ``row``, and stop early when the list of values outside is full. Returns the entry and the
-    value to go on with, and how many places of the list are used.
+    Begin with the value ``row``; stop when the list of values outside is full. Return the entry and
+    the value to go on with, and how many places of the list are used.
     """
     used, one = 0, np.uint64(1)
     for k in range(entry, len(slot_of)):

@@ -1,35 +1,111 @@
-"""Fitting the distributions of all targets to a table in memory.
+"""The steps from counted rows to the likelihoods of a target, and fitting a table in memory.
 
-A table in pieces takes the same steps (`continuous`) and merges the counts of its pieces in between.
+Codes are counted → `start_target` places grids → values are counted on them → `check_grids` finds
+better grids for some slots → these are counted again → `finish_target`. Nominal and discrete targets
+need their counted codes only (`of_counts`). In between is nothing but counting, in one piece or many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from admercs.density.arrays import Floats, Ints
-from admercs.density.continuous import check_grids, finish_continuous, start_continuous
-from admercs.density.counts import count_codes, count_values, node_counts
-from admercs.density.distributions import (
-    Likelihood,
-    TargetDistributions,
+from admercs.density.arrays import Codes, Floats, Ints, Nodes
+from admercs.density.bandwidth import Spread, measure, regrid, select_bandwidths
+from admercs.density.counts import (
+    TargetPlan,
+    ValueCounts,
+    count_codes,
+    count_values,
+    node_counts,
+    plan_target,
+)
+from admercs.density.grids import Grids, code_shift, place_grids
+from admercs.density.kernels import DensitySettings
+from admercs.density.likelihoods import (
+    CONTINUOUS,
+    DISCRETE,
+    Likelihoods,
     assemble,
     column_kind,
     n_values,
-    of_few_values,
-    to_likelihoods,
+    of_counts,
+    of_tables,
+    outer_quantiles,
 )
-from admercs.density.grids import code_shift
-from admercs.density.kernels import Kernel
-from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
-from admercs.density.plans import TargetPlan, plan_target
+from admercs.density.smoothing import Limits
+from admercs.density.tables import tabulate
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest, Leaves
+
+_OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that far
+
+
+class Start(NamedTuple):
+    """What follows from the counts of a continuous target's codes."""
+
+    plan: TargetPlan
+    counts: Ints  # slots x codes
+    grids: Grids  # on which to count its values
+    limits: Limits  # its smallest and its largest value
+    settings: DensitySettings
+
+
+class Check(NamedTuple):
+    """What follows from the values counted on the first grids."""
+
+    spread: Spread
+    slots: Ints  # those whose grid does not fit; often none
+    grids: Grids  # better ones for them
+
+    def to_count(self, start: Start) -> tuple[TargetPlan, Grids] | None:
+        """Return what has to be counted again, if anything."""
+        return (start.plan.restrict(self.slots), self.grids) if len(self.slots) else None
+
+
+def start_target(
+    plan: TargetPlan, counts: Ints, edges: Floats, limits: Limits, settings: DensitySettings
+) -> Start:
+    """Place a grid for each slot of a continuous target where its codes say that its values are."""
+    grids = place_grids(counts, edges, limits, code_shift(len(edges) + 1))
+    return Start(plan, counts, grids, limits, settings)
+
+
+def check_grids(start: Start, counted: ValueCounts) -> Check:
+    """Find out which grids do not fit, given all values counted on the first ones."""
+    spread = measure(counted, start.grids)
+    better, slots = regrid(spread, start.grids)
+    return Check(spread, slots, better)
+
+
+def finish_target(
+    start: Start, counted: ValueCounts, check: Check, again: ValueCounts | None
+) -> Likelihoods:
+    """Estimate the densities from the values on the first grids, and those counted again."""
+    grids, spread, settings = start.grids, check.spread, start.settings
+    if again is not None:
+        grids = grids.replace(check.slots, check.grids)
+        counted = counted.replace(check.slots, again)
+        spread = measure(counted, grids)
+    column_range = float(start.grids.central[0])
+    bandwidth = select_bandwidths(counted, grids, spread, column_range, settings.min_distinct)
+    mirrors = _mirrors(grids, start.limits) if settings.kernel.heavy_share else (-np.inf, np.inf)
+    tables = tabulate(counted, grids, spread.n, bandwidth, settings.kernel, mirrors)
+    return of_tables(start.counts, bandwidth, tables, outer_quantiles(counted, grids), settings)
+
+
+def _mirrors(grids: Grids, limits: Limits) -> Limits:
+    """Return where a column's densities are reflected: at its ends, if it ends among its values."""
+    # An end far out in a thin tail is a single row, which a mirror there would only double.
+    width = float(grids.width[0] * grids.size[0])
+    core = float(grids.left[0]), float(grids.left[0]) + width
+    low = limits[0] if limits[0] >= core[0] else limits[0] - _OUT_OF_SIGHT * width
+    high = limits[1] if limits[1] <= core[1] else limits[1] + _OUT_OF_SIGHT * width
+    return low, high
 
 
 def code_layout(column: Column, edges: Floats) -> tuple[int, int]:
@@ -41,138 +117,53 @@ def code_layout(column: Column, edges: Floats) -> tuple[int, int]:
 
 
 def target_codes(
-    column: Column,
-    edges: Floats,
-    codes: NDArray[np.unsignedinteger],
-    values: Callable[[], Floats],
-) -> NDArray[np.unsignedinteger]:
-    """Return codes that tell all values of a discrete column apart; others stay as they are.
-
-    With fewer bins than values (a small ``max_bins``) the table's codes join neighbouring values,
-    but how often each of them occurs must still be known.
-    """
+    column: Column, edges: Floats, codes: Codes, values: Callable[[], Floats]
+) -> Codes:
+    """Return codes that tell all values of a discrete column apart, if ``max_bins`` joins some."""
     if column_kind(column) != DISCRETE or len(edges) == len(column.distinct) - 1:
         return codes
     x = values()
     return np.where(np.isnan(x), 0, 1 + np.searchsorted(column.distinct, x)).astype(np.uint16)
 
 
-def value_limits(values: Floats) -> tuple[float, float]:
-    """Return the smallest and the largest value; (0, 0) where there is none.
-
-    >>> value_limits(np.array([2.0, np.nan, -1.0]))
-    (-1.0, 2.0)
-    """
+def value_limits(values: Floats) -> Limits:
+    """Return the smallest and the largest value; (0, 0) where there is none."""
     low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
     return (float(low), float(high)) if low <= high else (0.0, 0.0)
 
 
 def fit_target(
-    plan: TargetPlan,
-    codes: NDArray[np.unsignedinteger],
-    leaves: NDArray[np.int32],
-    column: Column,
-    edges: Floats,
-    values: Callable[[], Floats],
-    kernel: Kernel = "gaussian",
-) -> TargetDistributions:
-    """Estimate all distributions of one target.
-
-    Parameters
-    ----------
-    plan : TargetPlan
-    codes, leaves : array of n
-        The target's code and the leaf of each row.
-    column : Column
-    edges : array
-        Bin edges of a numeric column.
-    values : callable
-        Returns the working values; called where codes do not tell enough.
-    kernel : {"gaussian", "heavy"}
-        What a continuous density is made of.
-    """
-    n_codes, shift = code_layout(column, edges)
+    plan: TargetPlan, codes: Codes, leaves: Nodes, column: Column, edges: Floats,
+    values: Callable[[], Floats], settings: DensitySettings,
+) -> Likelihoods:  # fmt: skip
+    """Estimate all distributions of one target; ``values`` is called where codes do not suffice."""
     codes = target_codes(column, edges, codes, values)
-    counts = node_counts(plan, count_codes(codes, leaves, plan, n_codes, shift))
+    counts = node_counts(plan, count_codes(codes, leaves, plan, *code_layout(column, edges)))
     if column_kind(column) != CONTINUOUS:
-        return of_few_values(plan, column, counts)
+        return of_counts(column, counts, settings)
     x = values()
-    start = start_continuous(plan, counts, edges, value_limits(x))
+    start = start_target(plan, counts, edges, value_limits(x), settings)
     counted = count_values(x, leaves, plan, start.grids)
     check = check_grids(start, counted)
     more = check.to_count(start)
-    again = None if more is None else count_values(x, leaves, *more)
-    return finish_continuous(start, counted, check, again, kernel)
-
-
-def fit_distributions(
-    forest: Forest,
-    codes: NDArray[np.unsignedinteger],
-    leaves: Leaves | NDArray[np.int32],
-    column: Callable[[int], Floats],
-    edges: Sequence[Floats],
-    columns: Sequence[Column],
-    targets: Sequence[int] | None = None,
-    kernel: Kernel = "gaussian",
-) -> Iterator[TargetDistributions]:
-    """Estimate the distributions of one target after the other, for many values of ρ later."""
-    for m in range(len(columns)) if targets is None else targets:
-        yield fit_target(
-            plan_target(forest, m), codes[m], leaves[m], columns[m], edges[m], partial(column, m),
-            kernel,
-        )  # fmt: skip
+    return finish_target(start, counted, check, more and count_values(x, leaves, *more))
 
 
 def fit_likelihoods(
-    forest: Forest,
-    codes: NDArray[np.unsignedinteger],
-    leaves: Leaves | NDArray[np.int32],
-    column: Callable[[int], Floats],
-    edges: Sequence[Floats],
-    columns: Sequence[Column],
-    rho: float,
-    n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    likelihood: Likelihood = "paper",
-    kernel: Kernel = "gaussian",
-) -> Likelihoods:
-    """Estimate how likely each value is in each scoring node.
+    forest: Forest, codes: Codes, leaves: Leaves | Nodes, column: Callable[[int], Floats],
+    edges: Sequence[Floats], columns: Sequence[Column], settings: DensitySettings,
+    n_jobs: int = 1, progress: Callable[[int, int], None] | None = None,
+) -> Likelihoods:  # fmt: skip
+    """Estimate how likely each value is in each scoring node, in ``n_jobs`` threads.
 
-    Parameters
-    ----------
-    forest : Forest
-    codes : array of M x N
-        Codes of all used columns.
-    leaves : Leaves, or array of M x N
-        The leaf (node number in the forest) of each row in each tree.
-    column : callable
-        ``column(m)`` returns the working values of column m; called from several threads.
-    edges : sequence of array
-        Bin edges of each column; ignored unless the column is continuous.
-    columns : sequence of Column
-        The used columns.
-    rho : float
-        The fraction of a node's rows that count as fully typical there.
-    n_jobs : int
-        Number of threads. The result does not depend on it.
-    progress : callable, optional
-        Called as ``progress(done, M)`` after each target.
-    likelihood : {"paper", "area"}
-        How a density becomes a likelihood, see ``to_likelihoods``.
-    kernel : {"gaussian", "heavy"}
-        What continuous densities are made of, see ``fit_target``.
-
-    Returns
-    -------
-    Likelihoods
+    ``codes`` and ``leaves`` have a row per used column; ``column(m)`` returns its working values.
     """
+    plans = [plan_target(forest, m, forest.judges(m)) for m in range(len(columns))]
 
-    def fit_one(m: int) -> tuple[Ints, Likelihoods]:
-        target = next(
-            fit_distributions(forest, codes, leaves, column, edges, columns, (m,), kernel)
+    def fit_one(m: int) -> Likelihoods:
+        return fit_target(
+            plans[m], codes[m], leaves[m], columns[m], edges[m], partial(column, m), settings
         )
-        return target.nodes, to_likelihoods(target, rho, likelihood)
 
     parts = []
     with ThreadPoolExecutor(max(1, n_jobs)) as pool:
@@ -184,9 +175,4 @@ def fit_likelihoods(
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return assemble([part for _, part in parts], [nodes for nodes, _ in parts], len(forest.n))
-
-
-def likelihoods_at(targets: Sequence[TargetDistributions], n_nodes: int, rho: float) -> Likelihoods:
-    """Return the likelihoods for another ρ without counting anything again."""
-    return assemble([to_likelihoods(t, rho) for t in targets], [t.nodes for t in targets], n_nodes)
+    return assemble(parts, [plan.nodes for plan in plans], len(forest.n))

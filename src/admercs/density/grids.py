@@ -1,9 +1,9 @@
 """Where the cells lie on which the values of a node are counted.
 
-A grid follows the bulk of the node's values and nothing else: its *central range* is what holds
-98% of a normal sample with the same inner quantiles. Cells continue on both sides without end, but
-only the *core*, the central range and half as much again, is a dense array. An extreme value falls
-into a far cell and moves no other.
+A grid follows the bulk of the node's values: its *central range* is what holds 98% of a normal
+sample with the same inner quantiles. Cells continue on both sides without end, but only the
+*core*, the central range and half as much again, is a dense array. An extreme value falls into a
+far cell and moves no other.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from scipy.special import ndtri
 
 from admercs.density.arrays import Floats, Ints, pointers
 
-CORE = 1.5
-"""The core is so many central ranges wide."""
-
+CORE = 1.5  # width of the core in central ranges
 _TAIL = 0.01  # the central range leaves out this share of the rows on each side ...
 _TAIL_ROWS = 2.5  # ... and at least two rows, so that a small leaf may hold two extreme values
 _MAX_TAIL = 0.25  # but never more than the quartiles do
@@ -52,48 +50,12 @@ class Grids(NamedTuple):
 
 
 def code_shift(n_bins: int) -> int:
-    """Return how many bits to drop so that at most 512 codes remain to be counted.
-
-    Exact mode has a code per distinct value; leaves times codes would be a large table, and the
-    grid needs quantiles only roughly.
-
-    >>> code_shift(255), code_shift(60_000)
-    (0, 7)
-    """
+    """Return how many bits of a code to drop: the grid needs quantiles of 512 codes at most."""
     return max(0, (n_bins - 1).bit_length() - 9)
 
 
-def place_grids(
-    counts: Ints,
-    edges: Floats,
-    limits: tuple[float, float],
-    shift: int = 0,
-) -> Grids:
-    """Place a grid for each slot from how often each code occurs in it.
-
-    Parameters
-    ----------
-    counts : array of slots x (codes + 1)
-        Rows per code (joined by ``shift``), column 0 is missing.
-    edges : array
-        The column's bin edges.
-    limits : tuple of float
-        Smallest and largest value of the column.
-    shift : int
-        As given to ``count_codes``.
-
-    Returns
-    -------
-    Grids
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts = np.array([[0, 25, 25, 25, 25]])
-    >>> grids = place_grids(counts, np.array([1.0, 2.0, 3.0]), (0.0, 4.0))
-    >>> round(float(grids.central[0]), 3), int(grids.size[0])
-    (6.898, 1536)
-    """
+def place_grids(counts: Ints, edges: Floats, limits: tuple[float, float], shift: int = 0) -> Grids:
+    """Place a grid for each slot from counted codes (slots x codes, joined by ``shift`` bits)."""
     present = counts[:, 1:]
     lower, upper = _code_bounds(edges, limits, shift)
     n = present.sum(axis=1)
@@ -109,13 +71,10 @@ def place_grids(
 
 
 def lay_grids(centre: Floats, central: Floats, n: Ints) -> Grids:
-    """Lay a grid of 512 to 4096 cells over each central range, fewer where there are few rows.
-
-    A bandwidth is never below 16 cells (see ``bandwidth.floors``). With 4096 cells that is 1/256
-    of the central range; below 512 rows such a narrow kernel has no use and the cells would only
-    cost memory.
-    """
-    # Ranges at the ends of what a float64 holds are cut so that a cell and its inverse are finite.
+    """Lay a grid of 512 to 4096 cells over each central range, fewer where there are few rows."""
+    # A bandwidth is at least 16 cells: of 4096 that is 1/256 of the central range. Below 512 rows
+    # such a narrow kernel has no use. Ranges at the ends of what a float64 holds are cut so that a
+    # cell and its inverse are finite.
     central = np.clip(central, 1e-304, 1e304)
     bits = np.ceil(np.log2(np.maximum(8 * n, 1))).astype(np.int64)
     cells = np.int64(1) << np.clip(bits, 9, 12)
@@ -123,27 +82,14 @@ def lay_grids(centre: Floats, central: Floats, n: Ints) -> Grids:
 
 
 def tail_share(n: Ints | Floats) -> Floats:
-    """Return the share of rows that the central range leaves out on each side.
-
-    >>> tail_share(np.array([4, 25, 1000]))
-    array([0.25, 0.1 , 0.01])
-    """
+    """Return the share of rows that the central range leaves out on each side."""
     return np.clip(_TAIL_ROWS / np.maximum(n, 1), _TAIL, _MAX_TAIL)
 
 
 def widen(
-    low: Floats,
-    high: Floats,
-    low_share: Floats,
-    high_share: Floats,
+    low: Floats, high: Floats, low_share: Floats, high_share: Floats
 ) -> tuple[Floats, Floats]:
-    """Widen a range between two quantiles to what holds 98% of a normal sample.
-
-    Returns
-    -------
-    tuple of array
-        The width of the range, and its centre.
-    """
+    """Widen a range between two quantiles to 98% of a normal sample; return width and centre."""
     z = -ndtri(_TAIL)
     factor = 2 * z / -(ndtri(low_share) + ndtri(high_share))
     with np.errstate(over="ignore"):
@@ -151,11 +97,9 @@ def widen(
 
 
 def _code_bounds(edges: Floats, limits: tuple[float, float], shift: int) -> tuple[Floats, Floats]:
-    """Lower and upper end of each (joined) code.
-
-    The outermost codes end at the column's smallest and largest value, but no further out than
-    four times the range of all edges: extreme values in there must not decide the others' grid.
-    """
+    """Return the lower and upper end of each (joined) code."""
+    # The outermost codes end at the limits, but no further out than four times the range of all
+    # edges: extreme values in there must not decide the others' grid.
     inner = edges[(1 << shift) - 1 :: 1 << shift]
     if len(inner) == 0:
         return np.array([limits[0]]), np.array([limits[1]])
@@ -172,9 +116,8 @@ def _code_bounds(edges: Floats, limits: tuple[float, float], shift: int) -> tupl
 def _quantile_at_edge(counts: Ints, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Return a low quantile of each slot, and the share of rows below it.
 
-    Where possible this is the first edge with at least the tail's share of rows below it: at an
-    edge the share is exact, inside a code it could only be guessed. Where the first such edge has
-    more than a quarter of the rows below it (heavy ties, few codes), interpolate within its code.
+    The first edge with at least the tail's share of rows below it, where the share is exact; if
+    more than a quarter of the rows are below it (heavy ties, few codes), a place within its code.
     """
     n = np.maximum(counts.sum(axis=1), 1)
     tail = tail_share(n)

@@ -1,39 +1,29 @@
-"""The shapes a density is made of: the paper's Gaussian, and one with heavy tails.
+"""Settings of the densities, and the kernel as a sum of Gaussians.
 
-The heavy kernel is 0.8 N(h) + 0.2 C, where C stands for a Cauchy kernel of scale 4h. A Cauchy
-variable is a normal one divided by the absolute value g of another, so C is written as a sum of
-Gaussians of the widths 4h / g = 2h, 4h, 8h, … 1024h, each weighed by how likely such a g is. Up to
-1000h this is within one percent of Cauchy; further out it ends sooner.
+With heavy tails the kernel is (1 − s) N(h) + s C, where C stands for a Cauchy kernel of scale w h.
+A Cauchy variable is a normal one divided by the absolute value g of another, so C is written as a
+sum of Gaussians of the widths w h / g = 2h, 4h, 8h, … 1024h, each weighted by the density of that g.
+Up to 1000h this is within one percent of Cauchy for the default width; further out it ends sooner.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from admercs.density.arrays import Floats
 
-Kernel = Literal["gaussian", "heavy"]
-
-RATIO = 4
-"""Widths grow by this factor from one level of a shape to the next."""
-
-_HEAVY_SHARE = 0.2
-_HEAVY_SCALE = 4.0
+RATIO = 4  # widths grow by this factor from one level of a shape to the next
 _N_TAILS = 5  # levels of wide Gaussians, two widths each
 
 
 class Shape(NamedTuple):
     """A sum of Gaussians in levels; level j holds the widths ``RATIO ** j * width[j] * h``."""
 
-    weight: Floats  # levels x 2, sums to 1
     width: Floats  # levels x 2
-
-    @property
-    def height(self) -> Floats:
-        """Height of each Gaussian at 0, relative to that of N(h)."""
-        return self.weight / (self.width * RATIO ** np.arange(len(self.width))[:, None])
+    height: Floats  # levels x 2: of each Gaussian at 0, relative to that of N(h)
 
     @property
     def peak(self) -> float:
@@ -41,22 +31,55 @@ class Shape(NamedTuple):
         return float(self.height.sum())
 
 
-def shape_of(kernel: Kernel) -> Shape:
-    """Return the Gaussians a kernel is the sum of.
+@dataclass(frozen=True)
+class Kernel:
+    """What continuous densities are made of.
 
-    Examples
-    --------
-    >>> shape_of("gaussian").weight
-    array([[1., 0.]])
-    >>> heavy = shape_of("heavy")
-    >>> heavy.weight.shape, round(float(heavy.weight.sum()), 6), round(heavy.peak, 3)
-    ((6, 2), 1.0, 0.84)
+    Attributes
+    ----------
+    heavy_share : float
+        Share of the heavy-tailed part. 0 is the Gaussian kernel without reflection; any other
+        kernel is reflected at the column's smallest and largest value.
+    heavy_width : float
+        Scale of the heavy-tailed part, in bandwidths.
     """
-    if kernel == "gaussian":
-        return Shape(np.array([[1.0, 0.0]]), np.ones((1, 2)))
-    tails = np.array([0.5, 1.0]) * float(RATIO) ** np.arange(1, _N_TAILS + 1)[:, None]
-    g = _HEAVY_SCALE / tails
-    weight = g * np.exp(-0.5 * g * g)  # density of log g, up to a factor
-    first = np.array([[1 - _HEAVY_SHARE, 0.0]])
-    width = np.array([[1.0, 1.0]] + [[0.5, 1.0]] * _N_TAILS)
-    return Shape(np.concatenate((first, _HEAVY_SHARE * weight / weight.sum())), width)
+
+    heavy_share: float = 0.2
+    heavy_width: float = 4.0
+
+    def shape(self) -> Shape:
+        """Return the Gaussians the kernel is the sum of."""
+        if self.heavy_share == 0:
+            return Shape(np.ones((1, 2)), np.array([[1.0, 0.0]]))
+        g = self.heavy_width / (
+            np.array([0.5, 1.0]) * float(RATIO) ** np.arange(1, _N_TAILS + 1)[:, None]
+        )
+        weight = g * np.exp(-0.5 * g * g)  # density of log g, up to a factor
+        first = np.array([[1 - self.heavy_share, 0.0]])
+        weight = np.concatenate((first, self.heavy_share * weight / weight.sum()))
+        width = np.array([[1.0, 1.0]] + [[0.5, 1.0]] * _N_TAILS)
+        return Shape(width, weight / (width * RATIO ** np.arange(len(width))[:, None]))
+
+
+@dataclass(frozen=True)
+class DensitySettings:
+    """How likelihoods are estimated.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel of continuous densities.
+    area : bool
+        True: ω is the area below the height κ of the density, see `areas`. False: ω is
+        min(1, κ / τ(ρ)), the form of the paper.
+    rho : float
+        The fraction of a node's rows that count as typical there.
+    min_distinct : int
+        With fewer different values the bandwidth follows the normal reference rule, because ISJ
+        fails too often; some 50 values fill 40 different cells.
+    """
+
+    kernel: Kernel = field(default_factory=Kernel)
+    area: bool = True
+    rho: float = 0.9
+    min_distinct: int = 40

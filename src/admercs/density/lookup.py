@@ -1,4 +1,4 @@
-"""Reading log ω from the tables: the compiled part that scoring spends its time in."""
+"""Reading log ω from the tables, and what is typical in a node."""
 
 from __future__ import annotations
 
@@ -9,32 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel, read_only
-from admercs.density.arrays import Floats, Ints
+from admercs.density.areas import N_HEIGHTS
+from admercs.density.arrays import Floats, Ints, Nodes
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
 
-LOG_TWO = 0.6931471805599453
-PEAK_WIDTH = 3.0
-"""One over the height of a kernel, in bandwidths: about √(2π)."""
+_PER_POINT = 4  # places between two table points where the density may cross τ
+_HALVINGS = 16
+# Many rows may share the value where κ = τ; densities are tables in steps, and may just miss it.
+_NEARLY = 0.01
 
 
 @kernel
 def _read_continuous(
-    nodes: NDArray[np.int32], x: Floats, bare: bool, out: Floats,
-    slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats, log_least: Floats,
-    bandwidth: Floats,
-    log_floor: Floats, segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
+    nodes: Nodes, x: Floats, bare: bool, out: Floats,
+    slot_of: Nodes, log_present: Floats, log_missing: Floats, log_floor: Floats,
+    segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
     step: Floats, table_ptr: Ints, table: NDArray[np.float32],
 ) -> None:  # fmt: skip
-    """Write log ω of values of a continuous target; where `bare`, their entries, not clipped at 0.
-
-    One long function: small ones would each be compiled twice, on their own and as part of this one. What it knows
-    of a slot is kept from one row to the next.
-    """
-    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    """Write log ω of values of a continuous target; where `bare`, entries, not clipped at 0."""
+    # One function: small ones would be compiled twice, alone and as part of this one. What it needs
+    # of a slot is kept from row to row. Unsigned indices: numba asks whether signed ones are negative.
     one, two = np.uint64(1), np.uint64(2)
     slot, known = np.uint64(0), False
     first, stop, longest = np.uint64(0), np.uint64(0), np.uint64(0)
-    floor, present, lonely, begins, ends = 0.0, 0.0, 0.0, 0.0, 0.0
+    floor, present, begins, ends = 0.0, 0.0, 0.0, 0.0
     for i in range(np.uint64(len(x))):
         its_slot = np.uint64(slot_of[np.uint64(nodes[i])])
         if its_slot != slot or not known:
@@ -42,10 +40,6 @@ def _read_continuous(
             first, stop = np.uint64(segment_ptr[slot]), np.uint64(segment_ptr[slot + one])
             longest = first + np.uint64(main[slot])
             floor, present = log_floor[slot], log_present[slot]
-            # A row on its own has a kernel as wide as its distance to the bulk rather than h: it is less likely
-            # for being alone and far out. Values as dense as two rows in one place are not alone, and there is
-            # nothing to fall below the bulk itself.
-            lonely = floor + LOG_TWO if not bare and log_least[slot] < floor else -np.inf
             begins, ends = np.inf, np.inf
             if first < stop:
                 begins = segment_from[longest]
@@ -72,12 +66,11 @@ def _read_continuous(
             position = (value - segment_start[segment]) / step[segment]
             begin = table_ptr[segment]
             last = table_ptr[segment + one] - begin - 3
-            # Where one segment takes over from another, rounding must not leave a crack between them.
+            # Where one segment follows another, rounding must not leave a crack between them.
             if 0.999 <= position < last + 1.001:
                 place = min(max(np.int64(position), 1), last)
                 t = position - place
                 p = np.uint64(begin + place)
-                # The same as `cubic`.
                 outer = t * (t - 1) / 6
                 inner = (t + 1) * (t - 2) / 2
                 read = (
@@ -88,15 +81,6 @@ def _read_continuous(
                 )
                 if read > floor:
                     entry = read
-            if entry < lonely:
-                until = segment_start[longest] + step[longest] * (
-                    table_ptr[longest + one] - table_ptr[longest] - 1
-                )
-                away = max(begins - value, value - min(until, ends))
-                if away > 0.0:
-                    alone = 1.0 - (entry - floor) / LOG_TWO
-                    entry -= alone * math.log1p(away / (PEAK_WIDTH * bandwidth[slot]))
-                    entry = max(entry, log_least[slot])
         if not bare:
             entry = present + (entry if entry < 0 else 0.0)
         out[i] = entry
@@ -104,8 +88,8 @@ def _read_continuous(
 
 @kernel
 def _read_few(
-    discrete: bool, nodes: NDArray[np.int32], x: Floats, out: Floats,
-    slot_of: NDArray[np.int32], log_present: Floats, log_missing: Floats,
+    discrete: bool, nodes: Nodes, x: Floats, out: Floats,
+    slot_of: Nodes, log_present: Floats, log_missing: Floats,
     log_floor: Floats, value_ptr: Ints, log_value: Floats, distinct: Floats,
 ) -> None:  # fmt: skip
     """Write log ω of values of a discrete target, whose values are `distinct`, or a nominal one."""
@@ -134,27 +118,10 @@ def _read_few(
         out[i] = log_present[slot] + (entry if entry < 0 else 0.0)
 
 
-def judge_column(
-    likelihoods: Likelihoods,
-    target: int,
-    nodes: NDArray[np.int32],
-    x: Floats,
-    out: Floats | None = None,
+def read_likelihood(
+    likelihoods: Likelihoods, target: int, nodes: Nodes, x: Floats, out: Floats | None = None
 ) -> Floats:
-    """Return log ω of a block of working values of one column, each judged by its node.
-
-    Parameters
-    ----------
-    likelihoods : Likelihoods
-    target : int
-        The column.
-    nodes : array of n
-        Nodes that judge, see ``Forest.judges``.
-    x : array of n
-        Working values; NaN is missing.
-    out : array of n, optional
-        Where to write.
-    """
+    """Return log ω of working values of one column (NaN is missing), each in its scoring node."""
     if out is None:
         out = np.empty(len(x))
     nodes = np.ascontiguousarray(nodes, dtype=np.int32)
@@ -182,7 +149,69 @@ def entries(likelihoods: Likelihoods, slot: int, x: Floats) -> Floats:
 
 def _continuous_arrays(like: Likelihoods) -> tuple[NDArray[Any], ...]:
     return (
-        like.log_present, like.log_missing, like.log_least, like.bandwidth, like.log_floor,
-        like.segment_ptr, like.main, like.segment_from, like.segment_start, like.step,
-        like.table_ptr, like.table,
+        like.log_present, like.log_missing, like.log_floor, like.segment_ptr, like.main,
+        like.segment_from, like.segment_start, like.step, like.table_ptr, like.table,
     )  # fmt: skip
+
+
+def to_log_density(likelihoods: Likelihoods, slot: int, found: Floats) -> Floats:
+    """Return log κ of the entries of a continuous slot, per unit of the working values."""
+    if not len(likelihoods.log_height):
+        return np.asarray(found + likelihoods.log_tau[slot], dtype=np.float64)
+    heights = likelihoods.log_height[slot * N_HEIGHTS : (slot + 1) * N_HEIGHTS]
+    floor = likelihoods.log_floor[slot]
+    known = np.linspace(0, 1, N_HEIGHTS) * floor
+    within = np.interp(-np.asarray(found, dtype=np.float64), -known, heights)
+    return within + np.minimum(0.0, found - floor)
+
+
+def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, float]]:
+    """Return the intervals, ascending, where a continuous target is fully typical: κ ≥ τ(ρ).
+
+    Where even an isolated value is typical that is the whole line, ``[(-inf, inf)]``.
+    """
+    typical = float(likelihoods.log_typical[slot])
+    if likelihoods.log_floor[slot] >= typical:
+        return [(-np.inf, np.inf)]
+    typical -= _NEARLY
+    x = _places(likelihoods, slot)
+    inside = entries(likelihoods, slot, x) >= typical
+    # Both ends are at the floor, so crossings come in pairs.
+    crossings = np.flatnonzero(inside[1:] != inside[:-1])
+    low, high, rising = x[crossings], x[crossings + 1], inside[crossings + 1]
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = (entries(likelihoods, slot, middle) >= typical) == rising
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    ends = np.where(rising, high, low).tolist()
+    return list(zip(ends[::2], ends[1::2], strict=True))
+
+
+def _places(likelihoods: Likelihoods, slot: int) -> Floats:
+    """Return places all over a slot's segments, close to each other, the first and last outside."""
+    places = [np.empty(0)]
+    begin, stop = likelihoods.segment_ptr[slot : slot + 2]
+    for segment in range(begin, stop):
+        n_points = int(likelihoods.table_ptr[segment + 1] - likelihoods.table_ptr[segment])
+        offsets = np.arange(_PER_POINT * (n_points - 1) + 1) / _PER_POINT
+        x = likelihoods.segment_start[segment] + offsets * likelihoods.step[segment]
+        # Where segments overlap the later one holds.
+        end = likelihoods.segment_from[segment + 1] if segment + 1 < stop else np.inf
+        first = likelihoods.segment_from[segment] if segment > begin else -np.inf
+        places.append(x[(x >= first) & (x < end)])
+    return np.concatenate(places)
+
+
+def typical_values(likelihoods: Likelihoods, slot: int) -> list[tuple[int, float]]:
+    """Return the typical values of a discrete or nominal slot and their shares of the rows.
+
+    Values are positions in ``Column.distinct`` or ``Column.categories``; one more is all others.
+    """
+    begin, end = likelihoods.value_ptr[slot], likelihoods.value_ptr[slot + 1]
+    count = likelihoods.count[begin:end]
+    share = count / max(1, int(count.sum()))
+    typical = np.flatnonzero(
+        (likelihoods.log_value[begin:end] >= likelihoods.log_typical[slot]) & (count > 0)
+    )
+    order = typical[np.argsort(-count[typical], kind="stable")]
+    return [(int(i), float(share[i])) for i in order]

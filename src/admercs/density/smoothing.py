@@ -1,22 +1,45 @@
-"""Steps of a kernel density: join cells, lay out points, spread the rows, read them.
+"""Kernel densities at points, in levels: narrow kernels on fine points, wide ones on coarse points.
 
-Each step works on all slots of a target. Lengths are in cells; densities are relative to the floor
-k(0) / n, so an isolated row has density 1 at its own value.
+Each level has the same layout as the one below it, ``RATIO`` times as wide, so wide kernels cost
+little. From the top down every level adds the density of all coarser ones to its own: where no
+finer kernel reaches, a level alone gives the whole density.
+
+The column's smallest and largest value may be mirrors: the part g of the density that would lie
+beyond is folded back, κ(x) = g(x) + g(2 low − x) + g(2 high − x). Beyond the mirrors κ falls as g.
+
+Lengths are in cells; densities are relative to the floor k(0) / n, so an isolated row has density
+1 at its own value.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints, pointers
-from admercs.density.counts import FAR
+from admercs.density.arrays import Floats, Ints, pointers, ranges
+from admercs.density.counts import FAR, ONE, ValueCounts
+from admercs.density.grids import Grids
+from admercs.density.kernels import RATIO, Shape
 
-NEGLIGIBLE = 1.001
-"""What is not this many times the floor is the floor."""
+_CELLS = 32  # joined cells per bandwidth, up to twice as many
+_FINE = 8  # points per bandwidth ...
+_COARSE = 5  # ... and where the table would get too long
+_CUT = 1e-5  # a lone Gaussian ends where all rows together would reach this share of the floor
+_REACH = 5.0  # widths: there any Gaussian has vanished behind the wider ones
+_BEHIND = 6.0  # points for which an image goes on behind its mirror
+_TINY = 1e-6  # densities far below the floor are never read; keep their logarithm finite
+_RATIO_BITS = RATIO.bit_length() - 1
+# Weights of six points (Lagrange) at the points of a finer level in their midst.
+_NODES = np.arange(-2.0, 4.0)
+_BETWEEN = np.array([
+    [np.prod([(t / RATIO - m) / (k - m) for m in _NODES if m != k]) for k in _NODES]
+    for t in range(RATIO)
+])  # fmt: skip
+
+Limits = tuple[float, float]  # of the column: where densities are reflected; infinite for nowhere
 
 
 class Cells(NamedTuple):
@@ -30,8 +53,7 @@ class Cells(NamedTuple):
 class Blocks(NamedTuple):
     """Points around the cells of each slot; they are multiples of the slot's spacing.
 
-    Block b has the points origin[b], origin[b] + 1, …, at positions at[b] … at[b + 1] − 1 of one
-    long array. The blocks of a slot do not overlap.
+    Block b has the points origin[b], origin[b] + 1, … at positions at[b] … at[b + 1] − 1.
     """
 
     ptr: Ints  # slots + 1
@@ -48,11 +70,136 @@ class Places(NamedTuple):
     phase: Ints  # cells from there
 
 
-def join_cells(cells: Cells, shift: Ints) -> Cells:
-    """Join 2 ** shift cells of a slot into one, again by linear binning.
+class Pyramid(NamedTuple):
+    """The densities of all slots, relative to the floor, on all levels, the finest first.
 
-    Rows beyond the last cell that can be told from its neighbours come last, in cell ``FAR``.
+    The blocks of slot s on level j are those of the *row* ``j * slots + s``.
     """
+
+    blocks: Blocks
+    level_at: Ints  # levels + 1: where the points of each level begin
+    step: Floats  # levels x slots: spacing of the points
+    lift: Ints  # per block: position of a point of the next level, less that point's number
+    plain: Floats  # at all points, without mirrors
+    mirrored: Floats  # with mirrors
+    cells: Cells  # of the finest level
+    places: Places  # of these cells
+    spacing: Ints  # per slot: cells from one point of the finest level to the next
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels."""
+        return len(self.step)
+
+
+def build_pyramid(
+    counts: ValueCounts, grids: Grids, rows: Floats, bandwidth: Floats, shape: Shape,
+    limits: Limits, cap: Ints,
+) -> Pyramid:  # fmt: skip
+    """Add up the kernels of all slots, level by level; ``cap`` is how many points are too many."""
+    n_levels, height = len(shape.height), shape.height / shape.peak
+    cells, width = Cells(counts.ptr, counts.cell, counts.weight / ONE), grids.width
+    levels, steps, densities = [], [], []
+    for j in range(n_levels):
+        h = bandwidth * float(RATIO**j) / width
+        shift = np.maximum(np.floor(np.log2(h / _CELLS)), 0).astype(np.int64)
+        cells, width, h = _join_cells(cells, shift), width * 2.0**shift, h / 2.0**shift
+        reach = _REACH * h if n_levels > 1 else np.sqrt(2 * np.log(rows / _CUT)) * h
+        if j == 0:
+            spacing, blocks, places = _lay_out_finest(
+                cells, h, reach, cap, RATIO if n_levels > 1 else 1
+            )
+            finest = cells, places, spacing
+        else:
+            spacing = (RATIO * spacing) >> shift
+            blocks, places = _lay_out(cells, spacing, reach, RATIO)
+        points = _in_points(reach, spacing)
+        room = np.empty(int((spacing * (2 * points + 2)).max(initial=0)))
+        density = np.zeros(int(blocks.at[-1]))
+        _spread_rows(
+            cells.ptr, cells.mass, *places, spacing, points, h,
+            height[j], shape.width[j], room, density,
+        )  # fmt: skip
+        levels.append(blocks)
+        steps.append(spacing.astype(np.float64) * width)
+        densities.append(density)
+    blocks, plain = _stack(levels), np.concatenate(densities)
+    level_at = pointers(np.array([len(density) for density in densities]))
+    step, lift = np.stack(steps), _lift(blocks, len(rows))
+    pyramid = Pyramid(blocks, level_at, step, lift, plain, plain, *finest)
+    pyramid = pyramid._replace(mirrored=_mirror(pyramid, grids, limits))
+    _add_coarser(pyramid)
+    return pyramid
+
+
+def positions(pyramid: Pyramid, grids: Grids, value: float) -> Floats:
+    """Return where a value lies on the points of each level and slot (levels x slots)."""
+    with np.errstate(over="ignore"):
+        return np.asarray((value - grids.left) / pyramid.step)
+
+
+def edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
+    """Return log(κ / g) of each slot at both mirrors, by which g is raised beyond them."""
+    ratios = np.zeros((2, len(grids.left)))
+    _, row, origin, size, at = pyramid.blocks
+    for ratio, limit in zip(ratios, limits, strict=True):
+        where = positions(pyramid, grids, limit).ravel()[row] - origin
+        # Coarse levels first: the finest one there is the one that stays.
+        inside = np.flatnonzero((where >= 1) & (where < size - 2))[::-1]
+        i = where[inside].astype(np.int64)
+        place, t = i + at[inside], where[inside] - i
+        g = interpolate(pyramid.plain, place, t)
+        kappa = interpolate(pyramid.mirrored, place, t)
+        seen = g > _TINY
+        ratio[row[inside[seen]] % len(ratio)] = np.log(kappa[seen] / g[seen])
+    return ratios
+
+
+def log_densities(pyramid: Pyramid, grids: Grids, limits: Limits, ratios: Floats) -> Floats:
+    """Return the log density at all points, on this side of the mirrors and beyond.
+
+    Where there is a finer level, a level takes over its points, as does ``pyramid.plain``.
+    """
+    y = log_density(pyramid.mirrored)
+    _fill_outside(pyramid, grids, limits, ratios, y)
+    _, _, origin, size, at = pyramid.blocks
+    # Every RATIO-th point of a block is one of the next level's, in the same order.
+    q, block = ranges(-(-origin // RATIO), (origin + size - 1) // RATIO + 1)
+    here, there = (at[:-1] - origin)[block] + q * RATIO, q + pyramid.lift[block]
+    ends = np.searchsorted(here, pyramid.level_at)
+    for j in range(pyramid.n_levels - 1):
+        old, new = here[ends[j] : ends[j + 1]], there[ends[j] : ends[j + 1]]
+        y[new] = y[old]
+        pyramid.plain[new] = pyramid.plain[old]
+    return y
+
+
+def log_density(density: Floats) -> Floats:
+    """Return the logarithm, but finite where there is nothing."""
+    return np.log(np.maximum(density, _TINY))
+
+
+def interpolate(table: Floats, at: Ints, t: Floats) -> Floats:
+    """Read a table between its points ``at`` and ``at + 1``, a part ``t`` of the way; 0 if at < 0."""
+    value = np.empty(len(at))
+    _interpolate(table, at, t, value)
+    return value
+
+
+@kernel
+def _interpolate(y: Floats, at: Ints, part: Floats, out: Floats) -> None:
+    """Read a cubic through four points, as the look-up does."""
+    for p in range(len(at)):
+        out[p] = 0.0
+        if at[p] >= 0:
+            i, t = at[p], part[p]
+            outer, inner = t * (t - 1) / 6, (t + 1) * (t - 2) / 2
+            value = y[i + 2] * outer * (t + 1) - y[i - 1] * outer * (t - 2)
+            out[p] = value + y[i] * inner * (t - 1) - y[i + 1] * inner * t
+
+
+def _join_cells(cells: Cells, shift: Ints) -> Cells:
+    """Join 2 ** shift cells of a slot into one by linear binning; far rows come last."""
     room = 2 * len(cells.cell) + len(shift)
     ptr, cell, mass = np.zeros_like(cells.ptr), np.empty(room, dtype=np.int64), np.empty(room)
     used = _join(*cells, shift, ptr, cell, mass)
@@ -95,20 +242,40 @@ def _join(
     return used
 
 
-def lay_out(cells: Cells, spacing: Ints, reach: Ints, align: int) -> tuple[Blocks, Places]:
+def _in_points(reach: Floats, spacing: Ints) -> Ints:
+    return (reach / spacing).astype(np.int64) + 1
+
+
+def _lay_out_finest(
+    cells: Cells, h: Floats, reach: Floats, cap: Ints, align: int
+) -> tuple[Ints, Blocks, Places]:
+    """Lay out the finest points, fewer of them where they are too many."""
+    spacing = (h / _FINE).astype(np.int64)
+    blocks, places = _lay_out(cells, spacing, reach, align)
+    long = np.diff(blocks.at[blocks.ptr]) > cap
+    if long.any():
+        spacing = np.where(long, (h / _COARSE).astype(np.int64), spacing)
+        blocks, places = _lay_out(cells, spacing, reach, align)
+    return spacing, blocks, places
+
+
+def _lay_out(cells: Cells, spacing: Ints, reach: Floats, align: int) -> tuple[Blocks, Places]:
     """Cover all cells of a slot and their surroundings with blocks of points.
 
-    Up to two points at either end, a block begins and ends at a multiple of ``align``, a power of two.
+    Up to two points at either end, blocks begin and end at multiples of ``align``, a power of 2.
     """
-    n_slots, n_cells = len(spacing), len(cells.cell)
-    ptr, slot, origin, size = np.zeros(n_slots + 1, np.int64), *np.empty((3, n_cells), np.int64)
-    places = Places(*np.empty((2, n_cells), np.int64))
-    n = _lay_out(cells.ptr, cells.cell, spacing, reach, align, ptr, slot, origin, size, *places)
-    return Blocks(ptr, slot[:n], origin[:n], size[:n], pointers(size[:n])), places
+    points, n_cells = _in_points(reach, spacing), len(cells.cell)
+    ptr = np.zeros(len(spacing) + 1, np.int64)
+    slot, origin, size, at, phase = np.empty((5, n_cells), np.int64)
+    n = _fill_blocks(
+        cells.ptr, cells.cell, spacing, points, align, ptr, slot, origin, size, at, phase
+    )
+    blocks = Blocks(ptr, slot[:n], origin[:n], size[:n], pointers(size[:n]))
+    return blocks, Places(at, phase)
 
 
 @kernel
-def _lay_out(
+def _fill_blocks(
     ptr: Ints, cell: Ints, spacing: Ints, reach: Ints, align: int,
     block_ptr: Ints, block_slot: Ints, origin: Ints, size: Ints, at: Ints, phase: Ints,
 ) -> int:  # fmt: skip
@@ -137,15 +304,11 @@ def _lay_out(
 
 
 @kernel
-def spread_rows(
+def _spread_rows(
     ptr: Ints, mass: Floats, at: Ints, phase: Ints, spacing: Ints, reach: Ints, h: Floats,
     height: Floats, width: Floats, shape: Floats, density: Floats,
 ) -> None:  # fmt: skip
-    """Add up the kernels of all cells at the points around them.
-
-    The kernel is a sum of Gaussians with the given heights, of ``width`` times the bandwidth each; ``shape``
-    has room for it.
-    """
+    """Add up the kernels of all cells at the points around them; ``shape`` has room for one."""
     for slot in range(len(h)):
         gap = spacing[slot]
         back = reach[slot]
@@ -172,7 +335,7 @@ def spread_rows(
         p = ptr[slot]
         while p < ptr[slot + 1]:
             if at[p] >= 0:
-                # Two cells between the same points go together: the density is read and written once.
+                # Two cells between the same points go together: one pass over the density.
                 q = p + 1 if p + 1 < ptr[slot + 1] and at[p + 1] == at[p] else p
                 more = mass[q] if q > p else 0.0
                 # Slices of known length let the compiler use vector instructions.
@@ -185,44 +348,85 @@ def spread_rows(
             p += 1
 
 
-def read_levels(places: Places, spacing: Ints, log_density: Floats) -> Floats:
-    """Return the log density at each cell: the table read as the look-up will read it.
+def _stack(levels: list[Blocks]) -> Blocks:
+    """Put the blocks of all levels one after the other."""
+    n_slots = len(levels[0].ptr) - 1
+    row = np.concatenate([blocks.slot + j * n_slots for j, blocks in enumerate(levels)])
+    origin, size = np.concatenate([(blocks.origin, blocks.size) for blocks in levels], axis=1)
+    ptr = pointers(np.bincount(row, minlength=n_slots * len(levels)))
+    return Blocks(ptr, row, origin, size, pointers(size))
 
-    ``spacing`` is that of each cell's slot.
-    """
-    level = np.empty(len(places.at))
-    _read_levels(places.at, places.phase, spacing, log_density, level)
-    return level
+
+def _lift(blocks: Blocks, n_slots: int) -> Ints:
+    """Find the next level's block above each block, which lies well within; see ``Pyramid``."""
+    # Complex numbers are ordered like pairs: by row, then by where a block ends.
+    ends = blocks.slot + 1j * (blocks.origin + blocks.size)
+    above = blocks.slot + n_slots + 1j * (blocks.origin // RATIO)
+    over = np.searchsorted(ends, above, side="right")
+    return np.append(blocks.at[:-1] - blocks.origin, 0)[over]
+
+
+def _mirror(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
+    """Return the densities with the images of what lies beyond the mirrors."""
+    ptr, row, origin, size, at = pyramid.blocks
+    mirrored = pyramid.plain.copy()
+    for side in range(2):
+        mirror = positions(pyramid, grids, limits[side]).ravel()[row]
+        source = ptr[row + 1] - 1 if side else ptr[row]
+        first = origin[source] + 1.0
+        last = origin[source] + size[source] - 3.0
+        near = np.flatnonzero((first - _BEHIND < mirror) & (mirror < last + _BEHIND))
+        mirror, source = mirror[near], source[near]
+        # Points whose image 2 mirror − point lies in the source block, this side of the mirror.
+        begin, end = 2 * mirror - last[near], 2 * mirror - first[near]
+        if side:
+            end = np.minimum(mirror + _BEHIND, end)
+        else:
+            begin = np.maximum(mirror - _BEHIND, begin)
+        q, owner = ranges(
+            np.maximum(0, np.ceil(begin).astype(np.int64) - origin[near]),
+            np.minimum(size[near], np.floor(end).astype(np.int64) - origin[near] + 1),
+        )
+        block, source = near[owner], source[owner]
+        image: Floats = 2 * mirror[owner] - (origin[block] + q) - origin[source]
+        i = image.astype(np.int64)
+        mirrored[at[block] + q] += interpolate(pyramid.plain, i + at[source], image - i)
+    return mirrored
+
+
+def _add_coarser(pyramid: Pyramid) -> None:
+    """Add the density of each level to that of the next finer one, from the coarsest down."""
+    _, row, origin, _, at = pyramid.blocks
+    n_finer = int(np.searchsorted(row, (pyramid.n_levels - 1) * pyramid.step.shape[1]))
+    for density in (pyramid.plain, pyramid.mirrored):
+        _interpolate_levels(n_finer, origin, at, pyramid.lift, _BETWEEN, density)
 
 
 @kernel
-def _read_levels(at: Ints, phase: Ints, spacing: Ints, y: Floats, level: Floats) -> None:
-    least = math.log(NEGLIGIBLE)
-    for p in range(len(at)):
-        level[p] = 0.0
-        if at[p] < 0:
-            continue
-        i, t = at[p], phase[p] / spacing[p]
-        outer, inner = t * (t - 1) / 6, (t + 1) * (t - 2) / 2  # as in `cubic`
-        value = y[i + 2] * outer * (t + 1) - y[i - 1] * outer * (t - 2)
-        value = value + y[i] * inner * (t - 1) - y[i + 1] * inner * t
-        if value > least:
-            level[p] = value
+def _interpolate_levels(
+    n_finer: int, origin: Ints, at: Ints, lift: Ints, between: Floats, density: Floats
+) -> None:
+    """Add the next level's density at the points of the first ``n_finer`` blocks, last block first."""
+    for block in range(n_finer - 1, -1, -1):
+        for p in range(at[block], at[block + 1]):
+            point = origin[block] + p - at[block]
+            phase, over = point & (RATIO - 1), (point >> _RATIO_BITS) + lift[block] - 2
+            total = density[p]
+            for k in range(between.shape[1]):
+                total += between[phase, k] * density[over + k]
+            density[p] = total
 
 
-def interpolate(table: Floats, i: Ints, t: Floats) -> Floats:
-    """Read a table between its points i and i + 1, at a part ``t`` of the way."""
-    value: Floats = cubic(table[i - 1], table[i], table[i + 1], table[i + 2], t)
-    return value
-
-
-def cubic(before: Any, here: Any, there: Any, beyond: Any, t: Any) -> Any:
-    """Interpolate between ``here`` (t = 0) and ``there`` (t = 1) by a cubic through four points."""
-    outer = t * (t - 1) / 6
-    inner = (t + 1) * (t - 2) / 2
-    return (
-        beyond * outer * (t + 1)
-        - before * outer * (t - 2)
-        + here * inner * (t - 1)
-        - there * inner * t
-    )
+def _fill_outside(
+    pyramid: Pyramid, grids: Grids, limits: Limits, ratios: Floats, y: Floats
+) -> None:
+    """Put log g, raised to meet κ at the mirror, at all but the first points beyond a mirror."""
+    _, row, origin, size, at = pyramid.blocks
+    slot = row % len(grids.left)
+    low, high = (positions(pyramid, grids, limit).ravel()[row] for limit in limits)
+    last_below = np.clip(np.ceil(low) - 2 - origin, 0, size).astype(np.int64)
+    first_above = np.clip(np.floor(high) + 3 - origin, 0, size).astype(np.int64)
+    begins, ends = (at[:-1], at[:-1] + first_above), (at[:-1] + last_below, at[1:])
+    for side in range(2):
+        p, block = ranges(begins[side], ends[side])
+        y[p] = log_density(pyramid.plain[p]) + ratios[side, slot[block]]

@@ -1,52 +1,77 @@
-"""Kernel densities as small tables of log κ.
+"""Kernel densities as small tables of log κ: which points of the pyramid's levels are kept.
 
 All densities here are relative to the *floor* k(0) / n, the density at an isolated row: the log
 density of an isolated row is 0 at its peak, and what is below 0 need not be kept.
+
+A *run* is a stretch of points of one level with two points to spare on either side, as a cubic
+through four points needs them. The finest level that holds a place is the one to read there: what
+a finer level covers is left out of the coarser ones. A *segment* is a run cut at the mirrors.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from admercs.density.arrays import Floats, Ints, owners, pointers, ranges
+from admercs.density.arrays import Floats, Ints, Marks, owners, pointers, ranges
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import Grids
-from admercs.density.kernels import Kernel, shape_of
-from admercs.density.pyramid import (
+from admercs.density.kernels import RATIO, Kernel
+from admercs.density.smoothing import (
+    Limits,
     Pyramid,
     build_pyramid,
     edge_ratios,
+    interpolate,
     log_densities,
     log_density,
     positions,
 )
-from admercs.density.runs import Runs, choose_runs
-from admercs.density.smoothing import read_levels
 
+_NEGLIGIBLE = np.log(1.001)  # log densities up to this are the floor
 _NUDGE = 1e-6  # points: rounding must not put the column's ends themselves beyond the mirrors
+# Where a table is too long, details up to this size (in log density) are left to coarser levels ...
+_DETAILS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3)
+_BAR_STEP = 0.35  # ... and if that does not help, the bar is raised by so much at a time
+_GAP = 16  # going on over so many intervals is cheaper than another run
 
 
 class Tables(NamedTuple):
-    """Log density of each slot, relative to its floor, at equally spaced points.
-
-    A slot's points lie in segments, each with a spacing of its own. A segment holds from
-    ``segment_from`` to where the next one begins or its own points end; beyond, the floor holds.
-    ``level`` and ``mass`` say how many rows have which log density, which is what a threshold needs.
-    """
+    """Log density of each slot, relative to its floor, in segments as in `Likelihoods`."""
 
     log_floor: Floats  # per slot: log(k(0) / n), in units of the column
-    segment_ptr: Ints  # slots + 1
-    main: Ints  # per slot: its longest segment, counted from its first
-    segment_from: Floats  # per segment: value from which on it is the one to read
-    segment_start: Floats  # per segment: value of its first point
-    step: Floats  # per segment: spacing of its points
-    table_ptr: Ints  # segments + 1
+    segment_ptr: Ints
+    main: Ints
+    segment_from: Floats
+    segment_start: Floats
+    step: Floats
+    table_ptr: Ints
     table: Floats
     level_ptr: Ints  # slots + 1
-    level: Floats
-    mass: Floats
+    level: Floats  # log densities at the rows ...
+    mass: Floats  # ... and how many rows have them
+
+
+class _Runs(NamedTuple):
+    """Runs of points; those of a slot and level in ascending order."""
+
+    slot: Ints
+    level: Ints
+    first: Ints  # first point, as a multiple of the level's spacing ...
+    at: Ints  # ... and as a position among all points
+    size: Ints
+
+
+class _Groups(NamedTuple):
+    """Intervals in groups, each one interval of the next level; single intervals on the last."""
+
+    slot: Ints
+    block: Ints
+    at: Ints  # position of the first point
+    parent: Ints  # that of the point where the next level's interval begins
+    height: Floats  # highest place of the curve
 
 
 class _Segments(NamedTuple):
@@ -60,57 +85,29 @@ class _Segments(NamedTuple):
 
 
 def max_points(n: Floats) -> Ints:
-    """Return how many table points a slot of n rows may have.
-
-    Two thousand hold any ordinary leaf; a root of a million rows has a long thin tail worth
-    keeping. Where more would be needed, small details are left out, and in the end the least dense
-    parts fall to the floor.
-
-    >>> max_points(np.array([10, 100, 1e5, 1e9]))
-    array([  640,  2048, 10000, 16384])
-    """
+    """Return how many table points a slot of n rows may have."""
+    # Two thousand hold any ordinary leaf; a million rows have a long thin tail worth keeping.
     return np.clip(n / 10, np.minimum(64 * n, 2048), 16384).astype(np.int64)
 
 
 def tabulate(
-    counts: ValueCounts,
-    grids: Grids,
-    n: Floats,
-    bandwidth: Floats,
-    kernel: Kernel = "gaussian",
-    limits: tuple[float, float] | None = None,
+    counts: ValueCounts, grids: Grids, n: Floats, bandwidth: Floats, kernel: Kernel, limits: Limits
 ) -> Tables:
-    """Tabulate the kernel density of each slot.
-
-    Parameters
-    ----------
-    counts, grids
-        The counted values.
-    n : array of slots
-        Rows with a value.
-    bandwidth : array of slots
-        At least 16 cells each.
-    kernel : {"gaussian", "heavy"}
-        See ``kernels``.
-    limits : tuple of float, optional
-        Smallest and largest value of the column: what a kernel would put beyond them is reflected.
-        None for no reflection.
-    """
+    """Tabulate the kernel density of each slot of ``n`` rows; a bandwidth is 16 cells or more."""
     rows = np.maximum(n, 1.0)
-    cap = max_points(rows)
-    shape = shape_of(kernel)
+    cap, shape = max_points(rows), kernel.shape()
     pyramid = build_pyramid(counts, grids, rows, bandwidth, shape, limits, cap)
-    ratios = np.zeros((2, len(n)))
-    if limits is not None:
-        ratios = edge_ratios(pyramid, grids, limits)
+    ratios = edge_ratios(pyramid, grids, limits)
     y = log_densities(pyramid, grids, limits, ratios)
-    runs = choose_runs(pyramid, y, cap)
-    segments = _cut(runs, pyramid, grids, limits or (-np.inf, np.inf))
+    runs = _choose_runs(pyramid, y, cap)
+    segments = _cut(runs, pyramid, grids, limits)
     slot = runs.slot[segments.run]
     step = pyramid.step[runs.level[segments.run], slot]
     first = runs.first[segments.run] + segments.begin
     size = segments.end - segments.begin
     segment_ptr = pointers(np.bincount(slot, minlength=len(n)))
+    at, phase = pyramid.places
+    level = interpolate(y, at, phase / pyramid.spacing[owners(pyramid.cells.ptr)])
     return Tables(
         log_floor=np.log(shape.peak) - np.log(rows * bandwidth * np.sqrt(2 * np.pi)),
         segment_ptr=segment_ptr,
@@ -121,15 +118,9 @@ def tabulate(
         table_ptr=pointers(size),
         table=_values(runs, segments, pyramid, y, ratios),
         level_ptr=pyramid.cells.ptr,
-        level=_at_cells(pyramid, y),
+        level=np.where(level > _NEGLIGIBLE, level, 0.0),
         mass=pyramid.cells.mass,
     )
-
-
-def _at_cells(pyramid: Pyramid, log_density: Floats) -> Floats:
-    """Return the log density at each cell, read from the finest level."""
-    spacing = pyramid.spacing[owners(pyramid.cells.ptr)]
-    return read_levels(pyramid.places, spacing, log_density)
 
 
 def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
@@ -140,11 +131,10 @@ def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
     return found - np.where(np.diff(ptr) > 0, ptr[:-1], 0)
 
 
-def _cut(runs: Runs, pyramid: Pyramid, grids: Grids, limits: tuple[float, float]) -> _Segments:
+def _cut(runs: _Runs, pyramid: Pyramid, grids: Grids, limits: Limits) -> _Segments:
     """Cut runs at the mirrors and put them in the order of slots and values.
 
-    κ has a kink at a mirror. The segments on its two sides overlap, each going on as smoothly as it
-    came, and the upper one holds from the mirror on.
+    κ has a kink at a mirror: the segments on its sides overlap, and the upper one holds from there.
     """
     covered = (runs.first + 1.0, runs.first + runs.size - 2.0)
     edges = []
@@ -174,14 +164,129 @@ def _cut(runs: Runs, pyramid: Pyramid, grids: Grids, limits: tuple[float, float]
     return _Segments._make(field[order] for field in joined)
 
 
-def _values(runs: Runs, segments: _Segments, pyramid: Pyramid, y: Floats, ratios: Floats) -> Floats:
+def _values(
+    runs: _Runs, segments: _Segments, pyramid: Pyramid, y: Floats, ratios: Floats
+) -> Floats:
     """Gather the log densities of all segments."""
     at = runs.at[segments.run]
     points, segment = ranges(at + segments.begin, at + segments.end)
     table = y[points]
-    is_beyond = segments.side != 1
-    if is_beyond.any():
-        ratio = ratios[segments.side // 2, runs.slot[segments.run]]
-        beyond = np.flatnonzero(is_beyond[segment])
-        table[beyond] = log_density(pyramid.plain[points[beyond]]) + ratio[segment[beyond]]
+    beyond = np.flatnonzero((segments.side != 1)[segment])
+    ratio = ratios[segments.side // 2, runs.slot[segments.run]]
+    table[beyond] = log_density(pyramid.plain[points[beyond]]) + ratio[segment[beyond]]
     return table
+
+
+def _choose_runs(pyramid: Pyramid, y: Floats, cap: Ints) -> _Runs:
+    """Choose the runs of each slot, at most ``cap`` points; ``y`` is the log density of all points.
+
+    Only what is above the floor is kept. Where that is too much, small details are left out, and in
+    the end the least dense parts fall to the floor.
+    """
+    n_slots, n_levels = len(cap), pyramid.n_levels
+    active = np.ones(n_slots, dtype=np.bool_)
+    details = _DETAILS if n_levels > 1 else _DETAILS[:1]  # one level has no coarser ones
+    groups = _group(pyramid, y)
+    ends = np.searchsorted(groups.at, pyramid.level_at).tolist()
+    levels = [_Groups._make(field[i:j] for field in groups) for i, j in pairwise(ends)]
+    kept: list[Ints] = []
+    attempt = 0
+    while active.any():
+        detail = details[min(attempt, len(details) - 1)]
+        bar = _NEGLIGIBLE + _BAR_STEP * max(0, attempt - len(details) + 1)
+        covered = np.zeros(len(y), dtype=np.bool_)
+        rows = []
+        for level, mine in enumerate(levels):
+            wanted = active[mine.slot] & (mine.height > bar)
+            is_last = level == n_levels - 1
+            if detail > 0 and not is_last:
+                wanted[wanted] = _has_detail(pyramid, mine, np.flatnonzero(wanted), y, detail)
+            rows.append(_choose(pyramid, mine, 1 if is_last else RATIO, wanted, covered))
+            if not is_last:  # groups are covered as a whole
+                covered[mine.parent] = covered[mine.at]
+        runs = np.concatenate(rows)
+        total = np.bincount(runs[:, 0], weights=runs[:, 4], minlength=n_slots)
+        done = active & (total <= cap)
+        kept.append(runs[done[runs[:, 0]]])
+        active &= ~done
+        attempt += 1
+    return _Runs(*np.concatenate(kept).T)
+
+
+def _group(pyramid: Pyramid, y: Floats) -> _Groups:
+    """Put the intervals of all levels into groups."""
+    _, row, origin, _, at = pyramid.blocks
+    n_slots = pyramid.step.shape[1]
+    align = np.where(row < (pyramid.n_levels - 1) * n_slots, RATIO, 1)
+    # The first group begins at a multiple of `align`, two points or so into the block.
+    first = at[:-1] + 2 + (-(origin + 2)) % align
+    n, block = ranges(np.zeros_like(first), (at[1:] - 2 - first) // align)
+    begin = first[block] + n * align[block]
+    parent = ((first - at[:-1] + origin) // RATIO + pyramid.lift)[block] + n
+    peaks = _peaks(y)
+    height = np.fmax(peaks[begin], peaks[begin + 1])
+    n_long = np.searchsorted(begin, pyramid.level_at[-2])
+    for q in range(2, RATIO + 1):
+        height[:n_long] = np.fmax(height[:n_long], peaks[begin[:n_long] + q])
+    return _Groups(row[block] % n_slots, block, begin, parent, height)
+
+
+def _peaks(y: Floats) -> Floats:
+    """Return y, at its maxima the top of the parabola through the point and its neighbours."""
+    peaks = y.copy()
+    top = 1 + np.flatnonzero((y[1:-1] >= y[:-2]) & (y[1:-1] >= y[2:]))
+    before, here, after = y[top - 1], y[top], y[top + 1]
+    curved = here + here != before + after
+    top, before, here, after = top[curved], before[curved], here[curved], after[curved]
+    slope = after - before
+    peaks[top] += slope * slope / (8 * (here + here - before - after))
+    return peaks
+
+
+def _has_detail(pyramid: Pyramid, groups: _Groups, which: Ints, y: Floats, detail: float) -> Marks:
+    """Return whether the next level, which has every ``RATIO``-th point, would miss something."""
+    p, block = groups.at[which], groups.block[which]
+    begin, end = pyramid.blocks.at[block], pyramid.blocks.at[block + 1] - 2
+    found = (p - RATIO < begin) | (p + 2 * RATIO >= end)
+    inner = np.flatnonzero(~found)
+    p = p[inner]
+    before, here, there, beyond = (y[p + k * RATIO] for k in (-1, 0, 1, 2))
+    for q in range(1, RATIO):
+        t = q / RATIO
+        outer, middle = t * (t - 1) / 6, (t + 1) * (t - 2) / 2  # the cubic of `interpolate`
+        read = beyond * outer * (t + 1) - before * outer * (t - 2)
+        read = read + here * middle * (t - 1) - there * middle * t
+        found[inner] |= np.abs(read - y[p + q]) > detail
+    return found
+
+
+def _choose(pyramid: Pyramid, groups: _Groups, align: int, wanted: Marks, covered: Marks) -> Ints:
+    """List the runs of one level as rows (slot, level, first, at, size).
+
+    ``covered[p]`` says that a finer level, on return also this one, covers the interval from point
+    p to p + 1. A group of ``align`` intervals that is partly covered is covered to its ends, so
+    that a coarser run is never interrupted in the middle of an interval.
+    """
+    is_covered = covered[groups.at[:, None] + np.arange(align)]
+    # The marks of a group as one number: 0 for none of them, the largest one for all.
+    marks = is_covered.view(f"u{align}")[:, 0]
+    chosen = np.flatnonzero((wanted | (marks > 0)) & (marks < int.from_bytes(bytes([1] * align))))
+    row, q = np.nonzero(~is_covered[chosen])
+    if len(row) == 0:
+        return np.empty((0, 5), dtype=np.int64)
+    group = chosen[row]
+    p, block = groups.at[group] + q, groups.block[group]
+    # A run goes on over a short gap, but not from one block to the next nor over what is covered.
+    gap = np.flatnonzero(p[1:] != p[:-1] + 1)
+    before, after = p[gap], p[gap + 1]
+    seen = np.cumsum(covered)
+    bridged = (block[gap] == block[gap + 1]) & (after - before <= _GAP + 1)
+    bridged &= seen[before] == seen[after]
+    covered[p] = True
+    covered[ranges(before[bridged] + 1, after[bridged])[0]] = True
+    ends = gap[~bridged]
+    first, last = np.append(0, ends + 1), np.append(ends, len(p) - 1)
+    at, block = p[first] - 1, block[first]
+    level, slot = np.divmod(pyramid.blocks.slot[block], pyramid.step.shape[1])
+    start = at + (pyramid.blocks.origin - pyramid.blocks.at[:-1])[block]
+    return np.stack((slot, level, start, at, p[last] + 3 - at), axis=1)

@@ -10,16 +10,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.density.distributions import TargetDistributions, to_likelihoods
 from admercs.density.fitting import fit_likelihoods
 from admercs.density.likelihoods import Likelihoods
-from admercs.density.lookup import judge_column
 from admercs.detector.judge import Judge, judge_evidence, run_blocks
 from admercs.detector.model import Model, Settings
 from admercs.detector.neighbours import find_neighbours, may_have_neighbours
 from admercs.detector.suspects import Trial, find_suspects_in_memory
 from admercs.evidence.feedback import iterate
 from admercs.evidence.neighbours import Neighbours
+from admercs.method.tail import read_lowered
 from admercs.table.bins import Binning, bin_table
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
@@ -90,8 +89,8 @@ def fit_model(
         tell("trees"),
     )  # fmt: skip
     likelihoods = fit_likelihoods(
-        forest, codes, leaves, table.column, binning.edges, schema.used, settings.judging.rho,
-        n_jobs, tell("densities"), likelihood=settings.judging.likelihood, kernel=settings.judging.kernel,
+        forest, codes, leaves, table.column, binning.edges, schema.used,
+        settings.judging.density, n_jobs, tell("densities"),
     )  # fmt: skip
     model = first_model(schema, forest, likelihoods, settings, table.n_rows)
     base = judge_evidence(model, table, n_jobs, leaves, tell("judging"))
@@ -113,11 +112,6 @@ def _keep_memory() -> None:
     and costs nothing.
     """
     np.empty(KEPT_BYTES, np.uint8)
-
-
-def likelihoods_of(settings: FitSettings, target: TargetDistributions) -> Likelihoods:
-    """Turn the densities of one target into likelihoods."""
-    return to_likelihoods(target, settings.judging.rho, settings.judging.likelihood)
 
 
 def first_model(
@@ -147,13 +141,12 @@ def _let_others_speak(
 ) -> Fitted:
     """Find the anomalous contexts and the rows that others are compared with, and complete the model."""
     model, leaves, tried, own = trial
+    tail = model.tail
 
     def leaf_likelihood(node: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         tree = model.forest.tree_of(node)
-        out = np.empty(len(rows))
         nodes = np.full(len(rows), model.forest.scorer[node], np.int32)
-        judge_column(model.likelihoods, tree, nodes, table.column(tree)[rows], out)
-        return out
+        return read_lowered(tail, model.likelihoods, tree, nodes, table.column(tree)[rows])
 
     feedback = iterate(
         base, leaves, model.forest, leaf_likelihood,

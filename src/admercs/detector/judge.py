@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.likelihoods import Likelihoods
-from admercs.density.lookup import judge_column
-from admercs.density.tails import N_PARTS, fall_far
+from admercs.density.lookup import read_likelihood
 from admercs.detector.model import Judgement, Model
 from admercs.evidence.excuses import find_excuses, heard
 from admercs.evidence.neighbours import Company
@@ -29,6 +28,7 @@ from admercs.evidence.noisy_or import (
     weigh_cells,
     weigh_views,
 )
+from admercs.method.tail import lower_far, read_lowered
 from admercs.table.prepared import Prepared
 from admercs.trees.borders import look_across
 from admercs.trees.forest import Leaves
@@ -73,6 +73,7 @@ class Judge:
         self.model = model
         forest = model.forest
         self._weighing = model.weighing
+        self._tail = model.tail
         self._log_not_lambda = log_complement(model.log_lambda)
         roots = np.repeat(forest.root[:-1], np.diff(forest.root))
         # A leaf scored by its root sees the whole table already. The paper has no further view.
@@ -102,7 +103,7 @@ class Judge:
         by_wider = np.zeros(block.shape, np.bool_)
         if not self._look_at_root:
             for m in range(len(block)):
-                judge_column(self._scorer, m, leaf[m], block[m], log_omega[m])
+                read_likelihood(self._scorer, m, leaf[m], block[m], log_omega[m])
             nothing = np.zeros(block.shape)
             return Views(leaf, log_omega, nothing, nothing, by_wider)
         log_omega_root = np.empty(block.shape)
@@ -117,9 +118,9 @@ class Judge:
     def _judge_twice(self, sight: _Sight, block: NDArray[np.float64]) -> None:
         """Let leaf and whole table judge one column of a block."""
         m, leaf, x, log_omega, root = sight
-        judge_column(self._scorer, m, leaf, x, log_omega)
+        read_lowered(self._tail, self._scorer, m, leaf, x, log_omega)
         if self._is_split[m]:
-            judge_column(self._whole_table, m, leaf, x, root)
+            read_lowered(self._tail, self._whole_table, m, leaf, x, root)
             self._fall_far(sight)
             self._give_benefit(sight, block)
         else:  # the only leaf is the whole table
@@ -129,12 +130,9 @@ class Judge:
     def _fall_far(self, sight: _Sight) -> None:
         """Lower log ω, in the whole table, of values that lie far outside of all others."""
         m, leaf, x, log_omega, root = sight
-        likelihoods = self.model.likelihoods
-        slot = likelihoods.slot[self.model.forest.root[m]]
-        n = int(likelihoods.n[slot] - likelihoods.n_missing[slot])
-        tail = likelihoods.tail[N_PARTS * m : N_PARTS * (m + 1)]
-        floor = float(likelihoods.log_present[slot] + likelihoods.log_floor[slot])
-        far = fall_far(tail, n, floor, x, root)
+        if self._tail is None:
+            return
+        far = lower_far(self._tail, m, x, root)
         same = far[self._is_marginal[leaf[far]]]
         log_omega[same] = root[same]
 
@@ -149,14 +147,14 @@ class Judge:
         look_across(self.model.forest, m, block, odd, across, nearness)
         found = across >= 0
         odd = odd[found]
-        there = judge_column(self._scorer, m, across[found], x[odd])
+        there = read_lowered(self._tail, self._scorer, m, across[found], x[odd])
         benefit = np.minimum(there + np.log(nearness[found]), BEYOND_DOUBT)
         log_omega[odd] = np.maximum(log_omega[odd], benefit)
 
     def _ask_wider(self, sight: _Sight) -> NDArray[np.int64]:
         """Lower log ω of values that a wider context finds odder than leaf and table do; say of which rows."""
         m, leaf, x, log_omega, root = sight
-        there = judge_column(self._wider, m, leaf, x)
+        there = read_lowered(self._tail, self._wider, m, leaf, x)
         so_far = np.minimum(log_omega, root)
         odder = np.flatnonzero((there < so_far) & self._answers[leaf])
         there = discount(there[odder])

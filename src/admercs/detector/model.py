@@ -8,10 +8,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.density.kernels import Kernel
+from admercs.density.kernels import DensitySettings, Kernel
 from admercs.density.likelihoods import Likelihoods
 from admercs.evidence.neighbours import Neighbours
 from admercs.evidence.noisy_or import Weighing
+from admercs.method.tail import Tail, TailSettings, learn_tail
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 
@@ -36,7 +37,12 @@ class Settings:
     @property
     def kernel(self) -> Kernel:
         """What densities are made of: heavy tails make far odder than near; the paper has Gaussians."""
-        return "heavy" if self.likelihood == "area" else "gaussian"
+        return Kernel() if self.likelihood == "area" else Kernel(heavy_share=0.0)
+
+    @property
+    def density(self) -> DensitySettings:
+        """How likelihoods are estimated."""
+        return DensitySettings(self.kernel, self.likelihood == "area", self.rho)
 
     def weighing(self, n_rows: int) -> Weighing:
         """Return how likelihoods become evidence in a table of so many rows."""
@@ -96,6 +102,13 @@ class Model:
     def weighing(self) -> Weighing:
         """How likelihoods become evidence."""
         return self.settings.weighing(self.n_rows)
+
+    @property
+    def tail(self) -> Tail | None:
+        """What is known of lone values; the paper treats them as any others."""
+        if self.settings.likelihood == "paper":
+            return None
+        return learn_tail(self.likelihoods, self.forest.root[:-1], TailSettings())
 
 
 class Judgement(NamedTuple):

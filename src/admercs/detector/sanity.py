@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.density.likelihoods import Likelihoods
-from admercs.density.tails import N_PARTS
+from admercs.density.likelihoods import OUTER_SHARES, Likelihoods
 from admercs.detector.model import Model
 from admercs.evidence.neighbours import Neighbours
 from admercs.trees.forest import Forest
@@ -73,7 +72,7 @@ def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
     _require(_within(likelihoods.slot, -1, n_slots), "likelihoods/slot")
     scored = np.concatenate([forest.judges(tree) for tree in range(forest.n_trees)])
     _require(bool(np.all(likelihoods.slot[scored] >= 0)), "likelihoods/slot")
-    for name in ("n_missing", "log_present", "log_missing", "log_floor", "log_least", "main"):
+    for name in ("n_missing", "log_present", "log_missing", "log_floor", "bandwidth", "main"):
         _require(len(getattr(likelihoods, name)) == n_slots, f"likelihoods/{name}")
     _require(len(likelihoods.segment_ptr) == n_slots + 1, "likelihoods/segment_ptr")
     _check_pointers(likelihoods.segment_ptr, len(likelihoods.segment_start), "segment_ptr")
@@ -93,7 +92,8 @@ def check_likelihoods(likelihoods: Likelihoods, forest: Forest) -> None:
     _require(len(likelihoods.count) == len(likelihoods.log_value), "likelihoods/count")
     _require(len(likelihoods.distinct_ptr) == forest.n_trees + 1, "likelihoods/distinct_ptr")
     _check_pointers(likelihoods.distinct_ptr, len(likelihoods.distinct), "distinct_ptr")
-    _require(len(likelihoods.tail) == N_PARTS * forest.n_trees, "likelihoods/tail")
+    n_outer = 2 * len(OUTER_SHARES) * forest.n_trees
+    _require(len(likelihoods.outer) == n_outer, "likelihoods/outer")
 
 
 def check_neighbours(neighbours: Neighbours, n_columns: int) -> None:

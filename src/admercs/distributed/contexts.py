@@ -9,7 +9,6 @@ import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
-from admercs.density.lookup import judge_column
 from admercs.detector.fit import final_evidence
 from admercs.detector.judge import judge_evidence
 from admercs.detector.model import Model
@@ -28,6 +27,7 @@ from admercs.evidence.feedback import (
 )
 from admercs.evidence.noisy_or import Weighing
 from admercs.evidence.suspects import UNIT, Aside, Own, Yardstick, add_terms
+from admercs.method.tail import read_lowered
 from admercs.trees.forest import Forest, Leaves, rows_within
 
 Floats = NDArray[np.float64]
@@ -295,13 +295,13 @@ class PartMembers(NamedTuple):
 def members_of(part: Any, placed: Placed, model: Model, nodes: list[int]) -> PartMembers:
     """Return a partition's rows in some contexts, and how likely their values are there."""
     table = HalfRead(part, model.schema, placed)
-    forest = model.forest
+    forest, tail = model.forest, model.tail
     found: Members = {}
     for node in nodes:
         tree = forest.tree_of(node)
         rows = placed.leaves.rows_in(node)
-        scorer = np.full(len(rows), forest.scorer[node], np.int32)
-        found[node] = rows, judge_column(model.likelihoods, tree, scorer, table.column(tree)[rows])
+        scorer, x = np.full(len(rows), forest.scorer[node], np.int32), table.column(tree)[rows]
+        found[node] = rows, read_lowered(tail, model.likelihoods, tree, scorer, x)
     return PartMembers(found, placed.n_rows)
 
 

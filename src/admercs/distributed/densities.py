@@ -10,25 +10,32 @@ import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
-from admercs.density.continuous import (
+from admercs.density.counts import (
+    TargetPlan,
+    ValueCounts,
+    count_codes,
+    count_values,
+    merge_values,
+    node_counts,
+    plan_target,
+)
+from admercs.density.fitting import (
     Check,
     Start,
     check_grids,
-    finish_continuous,
-    start_continuous,
+    code_layout,
+    finish_target,
+    start_target,
 )
-from admercs.density.counts import ValueCounts, count_codes, count_values, merge_values, node_counts
-from admercs.density.distributions import (
-    TargetDistributions,
+from admercs.density.grids import Grids
+from admercs.density.likelihoods import (
+    CONTINUOUS,
+    Likelihoods,
     assemble,
     column_kind,
-    of_few_values,
+    of_counts,
 )
-from admercs.density.fitting import code_layout
-from admercs.density.grids import Grids
-from admercs.density.likelihoods import CONTINUOUS, Likelihoods
-from admercs.density.plans import TargetPlan, plan_target
-from admercs.detector.fit import FitSettings, likelihoods_of
+from admercs.detector.fit import FitSettings
 from admercs.distributed.pieces import (
     Piece,
     Placed,
@@ -68,7 +75,7 @@ def place_on_cluster(
         How often each target's codes occur in each leaf of its tree.
     """
     walk = Walk(layout_of(binning), list(trees), forest.root)
-    plans = [plan_target(forest, m) for m in range(len(schema.used))]
+    plans = [plan_target(forest, m, forest.judges(m)) for m in range(len(schema.used))]
     layouts = [code_layout(column, binning.edges[m]) for m, column in enumerate(schema.used)]
     shared = run.share((walk, plans, layouts))
     steps = [run.submit(place_rows, piece, shared) for piece in pieces]
@@ -113,21 +120,23 @@ def fit_likelihoods_on_cluster(
     The second reading happens only if the first grid did not fit the values of some node.
     """
     columns = schema.used
-    plans = [plan_target(forest, m) for m in range(len(columns))]
+    plans = [plan_target(forest, m, forest.judges(m)) for m in range(len(columns))]
     done: dict[int, Future] = {}
     starts: dict[int, Start] = {}
     for m, column in enumerate(columns):
         counts = node_counts(plans[m], by_code[m])
         if column_kind(column) == CONTINUOUS:
             limits = column_limits(column)
-            starts[m] = start_continuous(plans[m], counts, binning.edges[m], limits)
+            starts[m] = start_target(
+                plans[m], counts, binning.edges[m], limits, settings.judging.density
+            )
         else:
-            done[m] = run.submit(few_values, plans[m], column, counts, settings)
+            done[m] = run.submit(of_counts, column, counts, settings.judging.density)
     if starts:
         count = partial(_count_values, run, placed, schema)
-        done |= _continuous(run, count, starts, settings)
+        done |= _continuous(run, count, starts)
     parts = run.result([done[m] for m in range(len(columns))])
-    return assemble([part for _, part in parts], [nodes for nodes, _ in parts], len(forest.n))
+    return assemble(parts, [plan.nodes for plan in plans], len(forest.n))
 
 
 def column_limits(column: Column) -> tuple[float, float]:
@@ -141,7 +150,6 @@ def _continuous(
     run: Run,
     count: Callable[[str, dict[int, Recount]], dict[int, Future]],
     starts: dict[int, Start],
-    settings: FitSettings,
 ) -> dict[int, Future]:
     """Count values on grids, on better ones where the first did not fit, and finish."""
     counted = count("densities", {m: (start.plan, start.grids) for m, start in starts.items()})
@@ -151,7 +159,7 @@ def _continuous(
     recounts = {m: recount for m, recount in more.items() if recount is not None}
     again = count("densities, closer", recounts) if recounts else {}
     return {
-        m: run.submit(many_values, start, counted[m], checks[m], again.get(m), settings)
+        m: run.submit(finish_target, start, counted[m], checks[m], again.get(m))
         for m, start in starts.items()
     }
 
@@ -187,24 +195,3 @@ def merge_targets(parts: list[dict[int, ValueCounts]]) -> dict[int, ValueCounts]
 def target_of(merged: dict[int, ValueCounts], m: int) -> ValueCounts:
     """Return the counts of one target."""
     return merged[m]
-
-
-def few_values(plan: TargetPlan, column: Column, counts: Ints, settings: FitSettings) -> Any:
-    """Finish a target with few distinct values."""
-    return _at(of_few_values(plan, column, counts), settings)
-
-
-def many_values(
-    start: Start,
-    counted: ValueCounts,
-    check: Check,
-    again: ValueCounts | None,
-    settings: FitSettings,
-) -> Any:
-    """Finish a continuous target."""
-    target = finish_continuous(start, counted, check, again, settings.judging.kernel)
-    return _at(target, settings)
-
-
-def _at(target: TargetDistributions, settings: FitSettings) -> tuple[Ints, Likelihoods]:
-    return target.nodes, likelihoods_of(settings, target)

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.density.distributions import column_kind
 from admercs.density.fitting import target_codes
-from admercs.density.likelihoods import DISCRETE
+from admercs.density.likelihoods import DISCRETE, column_kind
 from admercs.distributed.pieces import Piece, open_part
 from admercs.distributed.selection import (
     Collected,

@@ -140,8 +140,7 @@ class _Forest:
             self.table.column,
             self.binning.edges,
             self.schema.used,
-            settings.judging.rho,
-            1,
+            settings.judging.density,
         )
         model = first_model(self.schema, self.forest, likelihoods, settings, self.table.n_rows)
         return Judge(model).look(self.table.block(0, self.table.n_rows)).log_omega

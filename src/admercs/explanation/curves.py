@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.likelihoods import Likelihoods
-from admercs.density.typical import to_log_density
+from admercs.density.lookup import to_log_density
 
 __all__ = ["density", "log_density", "visible_density"]
 

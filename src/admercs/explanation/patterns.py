@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
-from admercs.density.typical import to_log_density
+from admercs.density.lookup import to_log_density
 from admercs.detector.model import Model
 from admercs.explanation.curves import log_density
 from admercs.explanation.plain import is_count

@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods
-from admercs.density.lookup import entries
-from admercs.density.typical import typical_values
+from admercs.density.lookup import entries, typical_values
 from admercs.explanation.plain import Value
 from admercs.explanation.reasons import Typical
 from admercs.explanation.values import ColumnVoice, join

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from admercs.density.likelihoods import CONTINUOUS
-from admercs.density.typical import typical_region
+from admercs.density.lookup import typical_region
 from admercs.detector.model import Model
 from admercs.evidence.feedback import jury_share
 from admercs.explanation.conditions import make_condition, n_listed, threshold_step

@@ -1,29 +1,42 @@
 """Densities of the heavy kernel, reflected at the column's ends."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admercs.density import density_curve, fit_sample, judge_column, typical_region
-from admercs.density.bandwidth import select_bandwidths
-from admercs.density.distributions import assemble, of_many_values, to_likelihoods
-from admercs.density.spread import measure
+from admercs.density.bandwidth import measure, select_bandwidths
+from admercs.density.likelihoods import assemble, of_tables
+from admercs.density.lookup import read_likelihood, typical_region
 from admercs.density.tables import tabulate
-from admercs.density.tails import no_tail
 
-from .tools import SHAPES, count_one, fit_columns, fit_one, heavy_log_density, make_forest
+from .tools import (
+    HEAVY,
+    PAPER,
+    SHAPES,
+    count_one,
+    density_curve,
+    fit_columns,
+    fit_one,
+    heavy_log_density,
+    make_forest,
+)
+
+SETTINGS = replace(PAPER, kernel=HEAVY)
 
 
 def fit_heavy(x, rho=0.9, limits=None):
     """Fit a single distribution with mirrors at its own ends, or at the limits given."""
     plan, grids, counts = count_one(x)
     spread = measure(counts, grids)
-    bandwidth = select_bandwidths(counts, grids, spread, grids.central[0])
+    bandwidth = select_bandwidths(counts, grids, spread, grids.central[0], 40)
     limits = limits or (float(x.min()), float(x.max()))
-    tables = tabulate(counts, grids, spread.n, bandwidth, "heavy", limits)
-    target = of_many_values(plan, np.array([[0, len(x)]]), bandwidth, tables, no_tail())
-    return assemble([to_likelihoods(target, rho)], [target.nodes], 1)
+    tables = tabulate(counts, grids, spread.n, bandwidth, HEAVY, limits)
+    settings = replace(SETTINGS, rho=rho)
+    target = of_tables(np.array([[0, len(x)]]), bandwidth, tables, np.zeros(6), settings)
+    return assemble([target], [plan.nodes], 1)
 
 
 def places(x, h, rng, n):
@@ -71,7 +84,7 @@ def test_leaves_are_reflected_at_the_ends_of_the_column():
     x = np.where(group == 0, rng.uniform(0, 1, 2000), rng.uniform(3, 4, 2000))
     forest = make_forest(2)
     leaves = forest.leaves(0)[group].astype(np.int32)
-    fitted = fit_columns(forest, [x], leaves[None], kernel="heavy")
+    fitted = fit_columns(forest, [x], leaves[None], settings=SETTINGS)
     for leaf in (0, 1):
         slot = fitted.slot[forest.leaves(0)[leaf]]
         points = np.linspace(-1, 5, 101)
@@ -133,8 +146,8 @@ def test_far_is_odder_than_near():
     ids=["one", "none", "constant", "huge", "largest", "smallest"],
 )
 def test_odd_columns_are_survived(x):
-    fitted = fit_sample(x, kernel="heavy")
-    log_omega = judge_column(fitted, 0, np.zeros(len(x), np.int32), x)
+    fitted = fit_one(x, SETTINGS)
+    log_omega = read_likelihood(fitted, 0, np.zeros(len(x), np.int32), x)
     assert np.all(np.isfinite(log_omega))
     assert np.all(log_omega <= 0)
     for low, high in typical_region(fitted, 0):

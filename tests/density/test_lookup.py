@@ -1,12 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from admercs.density import density_curve, typical_region, typical_values
 from admercs.density.likelihoods import CONTINUOUS
+from admercs.density.lookup import typical_region, typical_values
 from admercs.table.columns import Column
 
-from .tools import fit_columns, fit_one, make_forest
+from .tools import PAPER, density_curve, fit_columns, fit_one, make_forest
 
 
 def test_the_region_of_a_normal_sample_is_its_middle():
@@ -17,11 +19,11 @@ def test_the_region_of_a_normal_sample_is_its_middle():
 
 
 # Regions end a hundredth below τ. Areas keep the way back to the density at 33 heights only.
-@pytest.mark.parametrize(("likelihood", "rtol"), [("paper", 1e-6), ("area", 0.03)])
-def test_the_region_holds_a_fraction_rho_and_ends_at_tau(likelihood, rtol):
+@pytest.mark.parametrize(("area", "rtol"), [(False, 1e-6), (True, 0.03)])
+def test_the_region_holds_a_fraction_rho_and_ends_at_tau(area, rtol):
     rng = np.random.default_rng(1)
     x = np.concatenate((rng.normal(0, 1, 3000), rng.normal(20, 1, 3000)))
-    fitted = fit_one(x, rho=0.8, likelihood=likelihood)
+    fitted = fit_one(x, replace(PAPER, area=area, rho=0.8))
     regions = typical_region(fitted, 0)
     assert len(regions) == 2
     inside = sum(np.mean((low <= x) & (x <= high)) for low, high in regions)
@@ -32,11 +34,11 @@ def test_the_region_holds_a_fraction_rho_and_ends_at_tau(likelihood, rtol):
     )
 
 
-@pytest.mark.parametrize("likelihood", ["paper", "area"])
-def test_a_value_that_many_rows_share_belongs_to_the_region_or_not_as_a_whole(likelihood):
+@pytest.mark.parametrize("area", [False, True])
+def test_a_value_that_many_rows_share_belongs_to_the_region_or_not_as_a_whole(area):
     # Of 23 rows, 21 have to be typical: the ten at 1502 are needed.
     x = np.repeat([1502.0, 1517.0, 1999.0], [10, 12, 1])
-    regions = typical_region(fit_one(x, likelihood=likelihood), 0)
+    regions = typical_region(fit_one(x, replace(PAPER, area=area)), 0)
     assert [any(low <= v <= high for low, high in regions) for v in (1502, 1517, 1999)] == [
         True, True, False,
     ]  # fmt: skip
@@ -44,7 +46,7 @@ def test_a_value_that_many_rows_share_belongs_to_the_region_or_not_as_a_whole(li
 
 def test_a_region_of_one_value_holds_it():
     x = np.concatenate((np.zeros(950), np.linspace(1400, 2500, 50)))
-    ((low, high),) = typical_region(fit_one(x, likelihood="area"), 0)
+    ((low, high),) = typical_region(fit_one(x, replace(PAPER, area=True)), 0)
     assert low <= 0 <= high
     assert max(-low, high) < 20
 

@@ -1,0 +1,1 @@
+"""The steps of the method: each with its settings, what it learns and how it is applied."""
