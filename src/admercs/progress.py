@@ -1,10 +1,12 @@
-"""Saying how far a long fit has come."""
+"""Saying on standard error how far the work has come."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
+
+__all__ = ["Progress", "ProgressPrinter", "progress_printer"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -19,26 +21,55 @@ def progress_printer(verbose: int | bool | Progress) -> Progress | None:
     """
     if callable(verbose):
         return verbose
-    return _Printer() if verbose else None
+    return ProgressPrinter() if verbose else None
 
 
-class _Printer:
-    """Prints one line per phase to standard error, and a running one on a terminal."""
+class ProgressPrinter:
+    """Prints a running line on a terminal, and a line for each finished phase.
 
-    def __init__(self) -> None:
+    It is called with ``(phase, done, total)``; a total of 0 means that it is not known.
+
+    Parameters
+    ----------
+    keep : bool, default=True
+        Keep the lines of finished phases. Otherwise nothing is left of them on a terminal, and
+        nothing is printed elsewhere.
+    quiet : bool, default=False
+        Print nothing.
+
+    Attributes
+    ----------
+    shown : bool
+        Whether anything is printed.
+    """
+
+    def __init__(self, keep: bool = True, quiet: bool = False) -> None:
+        self._keep = keep
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.shown = not quiet and (keep or self._terminal)
         self._phase = ""
         self._start = 0.0
-        self._said = 0.0
+        self._printed = 0.0
 
     def __call__(self, phase: str, done: int, total: int) -> None:
+        """Say how far a phase has come."""
         now = time.monotonic()
         if phase != self._phase:
-            self._phase, self._start, self._said = phase, now, 0.0
-        finished = done >= total
-        if not finished and (now - self._said < 0.5 or not sys.stderr.isatty()):
+            self._phase, self._start, self._printed = phase, now, 0.0
+        finished = done >= total > 0
+        waits = not self._terminal or now - self._printed < 0.5
+        if not self.shown or (waits and not finished):
             return
-        self._said = now
+        self._printed = now
         spent = now - self._start
-        left = "" if finished else f", about {spent / done * (total - done):.0f} s left"
-        end = "\n" if finished else "\r"
-        print(f"admercs: {phase} {done}/{total} ({spent:.1f} s{left})   ", end=end, file=sys.stderr)
+        known = 0 < done < total
+        left = f", about {spent / done * (total - done):.0f} s left" if known else ""
+        count = f"{done}/{total}" if total else f"{done}"
+        end = "\n" if finished and self._keep else "\r"
+        erase = "\x1b[K" if self._terminal else ""
+        print(f"admercs: {phase} {count} ({spent:.1f} s{left}){erase}", end=end, file=sys.stderr)
+
+    def close(self) -> None:
+        """Erase the running line, so that the results have the terminal to themselves."""
+        if self.shown and not self._keep:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -78,7 +78,7 @@ def test_score_reads_a_bounded_number_of_rows(run, done, people_csv, tmp_path, m
     model = done / "people.admercs"
     common = ["--id", "name", "--reasons", "all", "--quiet"]
     run("score", model, people_csv, "--out", whole, "--report", tmp_path / "w.html", *common)
-    monkeypatch.setattr("admercs.cli.tables.Table.stretch", 70)
+    monkeypatch.setattr("admercs.cli.reader.SourceTable.stretch", 70)
     run("score", model, people_csv, "--out", parts, "--report", tmp_path / "p.html", *common)
     assert whole.read_text() == parts.read_text()
     assert _data(tmp_path / "w.html") == _data(tmp_path / "p.html")
@@ -295,7 +295,7 @@ def test_interrupting_the_reader(run, people_csv, monkeypatch, how):
     def interrupted(*_):
         raise RuntimeError("Query interrupted") if how == "duckdb" else KeyboardInterrupt
 
-    monkeypatch.setattr("admercs.cli.tables.next", interrupted, raising=False)
+    monkeypatch.setattr("admercs.cli.reader.next", interrupted, raising=False)
     status, _, err = run("detect", people_csv)
     assert status == 130
     assert "interrupted" in err
@@ -315,7 +315,7 @@ def test_a_bug_is_no_traceback_unless_asked_for(run, people_csv, monkeypatch):
     def broken(*_):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("admercs.cli.commands.detect.detector", broken)
+    monkeypatch.setattr("admercs.cli.learning.detector", broken)
     status, _, err = run("detect", people_csv)
     assert status == 1
     assert "Traceback" not in err
@@ -348,12 +348,12 @@ def test_a_million_categories(run, tmp_path):
 INTERRUPTED = """
 import sys
 from admercs.cli import main
-from admercs.cli.commands import detect
+from admercs.cli import learning
 def slow(*arguments):
     print("fitting", flush=True)
     while True:
         pass
-detect.detector = slow
+learning.detector = slow
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -11,8 +11,8 @@ import pytest
 
 from admercs.cli.errors import UsageError, UserError
 from admercs.cli.queries import named_files
+from admercs.cli.reader import Roles, open_table
 from admercs.cli.sources import Reading
-from admercs.cli.tables import Roles, open_table
 
 ARFF = "@relation r\n@attribute id numeric\n@attribute colour {red, green}\n@data\n1, red\n2, ?\n"
 

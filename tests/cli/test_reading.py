@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from admercs.cli.errors import UserError
+from admercs.cli.reader import Roles, open_table
 from admercs.cli.sources import Reading
-from admercs.cli.tables import Roles, open_table
 
 
 def read(*sources, reading=None, roles=None, limit=10**6):

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from admercs import __version__
-from admercs.cli.commands.completion import script
+from admercs.cli.completion import script
 from admercs.cli.console import Style, clean, row_lines
-from admercs.cli.progress import Progress
+from admercs.progress import ProgressPrinter
 
 COMMANDS = ("detect", "score", "explain", "patterns", "info", "demo", "reproduce", "completion")
 
@@ -99,16 +99,33 @@ def test_control_characters_do_not_reach_the_terminal():
 
 
 def test_progress_says_nothing_without_a_terminal(capfd):
-    with Progress() as progress:
-        progress("reading", 10, 0)
-        progress("trees", 1, 2)
+    progress = ProgressPrinter(keep=False)
+    progress("reading", 10, 0)
+    progress("trees", 2, 2)
+    progress.close()
+    assert not progress.shown
     assert capfd.readouterr() == ("", "")
 
 
 def test_progress_on_a_terminal(monkeypatch, capfd):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with Progress() as progress:
-        progress("reading", 10, 0)
-        progress("trees", 1, 2)
-        progress("trees", 2, 2)
-    assert capfd.readouterr().out == ""
+    progress = ProgressPrinter(keep=False)
+    progress("reading", 10, 0)
+    progress("trees", 1, 2)
+    progress("trees", 2, 2)
+    progress.close()
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "reading 10 (" in err
+    assert "trees 2/2" in err
+    # Each line replaces the one before it, and nothing is left.
+    assert "\n" not in err
+    assert err.endswith("\r\x1b[K")
+
+
+def test_kept_lines_of_progress(capfd):
+    progress = ProgressPrinter()
+    progress("trees", 1, 2)
+    progress("trees", 2, 2)
+    progress.close()
+    assert capfd.readouterr().err.startswith("admercs: trees 2/2 (0.0 s)\n")

@@ -96,10 +96,11 @@ def test_folder_is_found_by_variable(folder, monkeypatch):
     [
         ("@relation x\n@attribute a real\n", "no @data line"),
         ("@relation x\n@attribute a real\n@data\n", "no rows"),
-        ("@attribute a real\n@data\n1\n2,3\n", "data row 2 has 2 values instead of 1"),
+        ("@attribute a real\n@data\n1\n2,3\n", "line 4: 2 values for 1 attributes"),
         ("@attribute a real\n@data\n1\nx\n", "attribute 'a'"),
         ("@attribute a {u,v}\n@data\nu\nw\n", "attribute 'a' has undeclared 'w'"),
-        ("@attribute a\n@data\n1\n", "line 1 is not an attribute"),
+        ("@attribute a\n@data\n1\n", "line 1: an @attribute needs a name and a type"),
+        ("@attribute a real\n@attribute a real\n@data\n1,2\n", "line 2: .* 'a' is there already"),
     ],
 )
 def test_damaged_arff_is_named(tmp_path, text, complaint):

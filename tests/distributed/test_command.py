@@ -42,7 +42,7 @@ def test_a_large_table_is_learned_from_as_a_whole(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("admercs.cli.commands.detect.FIT_ROWS", 700)
+    monkeypatch.setattr("admercs.cli.learning.FIT_ROWS", 700)
     table = source if by == "files" else f"select * from '{source}'"
     model = str(tmp_path / "m.admercs")
     assert main(["detect", table, "--memory", "2GB", "--jobs", "1", "--model", model]) in (0, None)
@@ -58,7 +58,7 @@ def test_a_sample_is_learned_from_on_demand(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("admercs.cli.commands.detect.FIT_ROWS", 700)
+    monkeypatch.setattr("admercs.cli.learning.FIT_ROWS", 700)
     model = str(tmp_path / "m.admercs")
     assert main(["detect", source, "--model", model, *how]) in (0, None)
     assert "learning from 700 of 900 rows" in capsys.readouterr().err

@@ -9,16 +9,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-__all__ = [
-    "Style",
-    "columns_text",
-    "contexts_text",
-    "counted",
-    "filled",
-    "note",
-    "row_lines",
-    "seconds_text",
-]
+from admercs.cli.errors import listed
+
+__all__ = ["Style", "columns_text", "counted", "filled", "note", "row_lines"]
 
 
 class Style:
@@ -77,19 +70,6 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def seconds_text(seconds: float) -> str:
-    """Write a duration.
-
-    Examples
-    --------
-    >>> seconds_text(0.42), seconds_text(75)
-    ('0.4 s', '1 min 15 s')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
-
-
 def filled(text: str, width: int, first: str, rest: str) -> list[str]:
     """Break a text into lines; ``first`` and ``rest`` start the first line and the others."""
     return textwrap.wrap(
@@ -112,22 +92,10 @@ def row_lines(row: Any, style: Style) -> list[str]:
         text = f"{reason.text} ({reason.share:.0%} of the evidence)"
         lines += filled(text, style.width, f"  {place}. ", "     ")
     if row.n_rest:
-        what = "reason" if row.n_rest == 1 else "reasons"
-        share = row.rest / row.evidence
-        lines.append(style.dim(f"     and {row.n_rest} weaker {what} ({share:.0%})"))
+        rest = counted(row.n_rest, "weaker reason")
+        lines.append(style.dim(f"     and {rest} ({row.rest / row.evidence:.0%})"))
     if row.apart:
         lines += map(style.dim, filled(row.apart, style.width, "     ", "     "))
-    return lines
-
-
-def contexts_text(contexts: Sequence[Any], style: Style, most: int = 5) -> list[str]:
-    """Return the most anomalous contexts as lines."""
-    from admercs.explanation.text import score_text
-
-    lines = []
-    for rank, context in enumerate(contexts[:most], 1):
-        text = f"{context.text} (score {score_text(context.score)})"
-        lines += filled(text, style.width, f"  {rank}. ", "     ")
     return lines
 
 
@@ -135,34 +103,24 @@ def columns_text(
     columns: Sequence[Any], missing: Iterable[int], n_rows: int, style: Style
 ) -> list[str]:
     """Return what became of each column, a line per column; many of one kind are taken together."""
-    used: dict[str, list[str]] = {"numeric": [], "nominal": []}
+    from admercs.explanation.typical import percent
+
     lines = []
-    for column in columns:
-        if column.role in used:
-            used[column.role].append(column.name)
-    for role, names in used.items():
+
+    def add(what: str, text: str) -> None:
+        lines.extend(filled(text, style.width, f"  {what:<10} ", " " * 13))
+
+    for role in ("numeric", "nominal"):
+        names = [column.name for column in columns if column.role == role]
         if names:
-            shown = ", ".join(names[:30])
-            more = f" and {len(names) - 30:,} more" if len(names) > 30 else ""
-            first = f"  {role:<10} "
-            lines += filled(f"{shown}{more}", style.width, first, " " * len(first))
+            add(role, listed(names, 30))
     aside = [column for column in columns if column.role == "set aside"]
     for column in aside[:20]:
-        first = f"  {'set aside':<10} "
-        lines += filled(f"{column.name}: {column.reason}", style.width, first, " " * len(first))
+        add("set aside", f"{column.name}: {column.reason}")
     if len(aside) > 20:
         lines.append(f"             and {len(aside) - 20:,} more")
     absent = [(n / n_rows, column.name) for column, n in zip(columns, missing, strict=True) if n]
     if absent:
-        worst = sorted(absent, reverse=True)[:6]
-        text = ", ".join(f"{name} {_share(share)}" for share, name in worst)
-        more = f" and {len(absent) - 6} more" if len(absent) > 6 else ""
-        first = f"  {'missing':<10} "
-        lines += filled(text + more, style.width, first, " " * len(first))
+        worst = sorted(absent, reverse=True)
+        add("missing", listed([f"{name} {percent(share)}" for share, name in worst], 6))
     return lines
-
-
-def _share(share: float) -> str:
-    from admercs.explanation.typical import percent
-
-    return percent(share)

@@ -11,36 +11,29 @@ import csv
 import gzip
 import io
 import lzma
+import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from admercs.cli.errors import UserError
+from admercs.cli.queries import sql_text
 
-__all__ = ["MISSING", "delimiter_of", "diagnose", "open_text", "read_csv_sql", "sql_text"]
+__all__ = ["MISSING", "delimiter_of", "open_text", "read_csv_sql", "reading_errors"]
 
 DELIMITERS = ",;\t|"
+# The first bytes of what gzip, bzip2, xz and Zstandard write.
+_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 # What stands for a missing value in text files, unless the user says otherwise.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
-
-
-def sql_text(text: str) -> str:
-    """Quote a text for SQL.
-
-    Examples
-    --------
-    >>> sql_text("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"
 
 
 def open_text(path: Path, encoding: str = "utf-8") -> IO[str]:
     """Open a text file, compressed or not, by what its first bytes say."""
     with path.open("rb") as stream:
-        magic = stream.read(6)
-    unpacked = _unpacked(path, magic)
+        unpacked = _unpacked(path, stream.read(6))
     opened: Any = (
         path.open("rb") if unpacked is None else io.BufferedReader(_Packed(path, unpacked), 1 << 20)
     )
@@ -49,18 +42,19 @@ def open_text(path: Path, encoding: str = "utf-8") -> IO[str]:
     return io.TextIOWrapper(opened, encoding=encoding, newline="")
 
 
-def _unpacked(path: Path, magic: bytes) -> Any:
+def _unpacked(path: Path, start: bytes) -> Any:
     """Open a compressed file; return None for one that is not."""
-    if magic.startswith(b"\x1f\x8b"):
+    gzipped, bzipped, xzipped, zstandard = map(start.startswith, _MAGIC)
+    if gzipped:
         return gzip.GzipFile(path)
-    if magic.startswith(b"BZh"):
+    if bzipped:
         return bz2.BZ2File(path)
-    if magic.startswith(b"\xfd7zXZ"):
+    if xzipped:
         return lzma.LZMAFile(path)
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
+    if zstandard:
         import pyarrow as pa
 
-        return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
+        return pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd")
     return None
 
 
@@ -100,17 +94,18 @@ def delimiter_of(header: str) -> str:
 
 
 def read_csv_sql(
-    paths: Sequence[str],
+    files: Sequence[str],
     delimiter: str,
     *,
-    missing: Sequence[str] = MISSING,
-    header: bool = True,
-    sample: int = -1,
+    missing: Sequence[str],
+    header: bool,
+    sample: int,
     text: Sequence[str] = (),
 ) -> str:
-    """Return the SQL that reads CSV files which all have one delimiter, some columns as text."""
-    files = "[" + ", ".join(sql_text(path) for path in paths) + "]"
-    nulls = "[" + ", ".join(sql_text(text) for text in missing) + "]"
+    """Return the SQL that reads CSV files of one delimiter, some columns as text.
+
+    The files are given as SQL.
+    """
     options = {
         "delim": sql_text(delimiter),
         "quote": "'\"'",
@@ -118,7 +113,7 @@ def read_csv_sql(
         "comment": "''",
         "header": str(header).lower(),
         "skip": "0",
-        "nullstr": nulls,
+        "nullstr": f"[{', '.join(map(sql_text, missing))}]",
         "allow_quoted_nulls": "true",
         "null_padding": "false",
         "ignore_errors": "false",
@@ -127,30 +122,77 @@ def read_csv_sql(
     }
     if text:
         options["types"] = "{" + ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in text) + "}"
-    listed = ", ".join(f"{name} = {value}" for name, value in options.items())
-    return f"select * from read_csv({files}, {listed})"
+    given = ", ".join(f"{name} = {value}" for name, value in options.items())
+    return f"select * from read_csv([{', '.join(files)}], {given})"
 
 
-def diagnose(path: Path, delimiter: str, encoding: str = "utf-8") -> UserError | None:
+@contextmanager
+def reading_errors(
+    name: str, delimiters: Mapping[Path, str], encoding: str, is_query: bool = False
+) -> Iterator[None]:
+    """Turn errors of DuckDB into messages that say what is wrong with a source, and where.
+
+    Parameters
+    ----------
+    name : str
+        What the source is called.
+    delimiters : mapping of Path to str
+        The CSV files behind it, with what separates their fields.
+    encoding : str
+        Of the CSV files.
+    is_query : bool, default=False
+        Whether the source is a query: then all of the message helps, it shows the place.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
+        # While rows are fetched, DuckDB's errors come by way of Arrow, as errors of many kinds.
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from None
+        if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error):
+            raise
+        in_sql = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+        # If the query itself is wrong, there is no need to look into the files.
+        for path, delimiter in () if isinstance(error, in_sql) else delimiters.items():
+            fault = _fault(path, delimiter, encoding)
+            if fault is not None:
+                raise UserError(fault) from error
+        raise UserError(_message(name, str(error), is_query)) from error
+
+
+def _message(name: str, text: str, is_query: bool) -> str:
+    """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
+    if is_query:
+        return f"the query cannot be run.\n{text.strip()}"
+    for advice in ("\nPossible", "\n  file =", "\nIf you are trying"):
+        text = text.partition(advice)[0]
+    lines = [line.strip().rstrip(".") for line in text.splitlines() if line.strip()]
+    # "Invalid Input Error: CSV Error on Line: 3" → "CSV Error on Line: 3"
+    head = lines[0].split(" Error: ", 1)[-1] if lines else "unknown error"
+    return f"cannot read {name}: {'. '.join([head, *lines[1:3]])}."
+
+
+def _fault(path: Path, delimiter: str, encoding: str) -> str | None:
     """Return what is wrong with a CSV file, with the line; None if nothing obvious is."""
+    if _is_binary(path):
+        is_named_text = path.suffix.lower() in (".csv", ".tsv", ".txt")
+        return f"{path} is not a text file{', though its name says so' if is_named_text else ''}."
     try:
         return _ragged(path, delimiter, encoding)
     except UnicodeDecodeError as error:
-        line = _line_of_bad_byte(path, encoding)
-        byte = error.object[error.start]
-        if _looks_binary(path):
-            return _binary(path)
-        return UserError(
-            f"{path}, line {line}: byte 0x{byte:02x} is not {encoding}. "
+        return (
+            f"{path}, line {_line_of_bad_byte(path, encoding)}: byte "
+            f"0x{error.object[error.start]:02x} is not {encoding}. "
             "Say how the file is encoded, for example --encoding latin-1."
         )
     except csv.Error as error:
-        return UserError(f"{path}: {error}.")
+        return f"{path}: {error}."
 
 
-def _ragged(path: Path, delimiter: str, encoding: str) -> UserError | None:
-    if _looks_binary(path):
-        return _binary(path)
+def _ragged(path: Path, delimiter: str, encoding: str) -> str | None:
     csv.field_size_limit(1 << 25)
     with open_text(path, encoding) as stream:
         reader = csv.reader(stream, delimiter=delimiter, strict=True)
@@ -159,7 +201,7 @@ def _ragged(path: Path, delimiter: str, encoding: str) -> UserError | None:
         for fields in reader:
             if fields and len(fields) != width:
                 unclosed = " Is there an unclosed quote?" if reader.line_num > start else ""
-                return UserError(
+                return (
                     f"{path}, line {start}: {len(fields)} fields where the header has {width}."
                     f"{unclosed} Put the line right, or say which delimiter separates the fields "
                     "(--delimiter)."
@@ -168,28 +210,18 @@ def _ragged(path: Path, delimiter: str, encoding: str) -> UserError | None:
     return None
 
 
-def _binary(path: Path) -> UserError:
-    though = ", though its name says so" if path.suffix.lower() in (".csv", ".tsv", ".txt") else ""
-    return UserError(f"{path} is not a text file{though}.")
-
-
-def _looks_binary(path: Path) -> bool:
+def _is_binary(path: Path) -> bool:
     with path.open("rb") as stream:
         start = stream.read(4096)
-    compressed = start.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"))
-    return b"\x00" in start and not compressed and not start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    is_utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return b"\x00" in start and not is_utf_16 and not start.startswith(_MAGIC)
 
 
 def _line_of_bad_byte(path: Path, encoding: str) -> int:
-    for number, line in enumerate(_binary_lines(path), start=1):
-        try:
-            line.decode(encoding)
-        except UnicodeDecodeError:
-            return number
-    return 1
-
-
-def _binary_lines(path: Path) -> Iterator[bytes]:
     with open_text(path, "latin-1") as stream:
-        for line in stream:
-            yield line.encode("latin-1")
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.encode("latin-1").decode(encoding)
+            except UnicodeDecodeError:
+                return number
+    return 1

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from admercs.cli.complaints import explained
-from admercs.cli.csvfile import sql_text
-from admercs.cli.errors import UserError
-from admercs.cli.queries import quoted
-from admercs.cli.sqlitefile import SqliteFile
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-__all__ = ["create_view", "table_in_duckdb", "table_in_sqlite"]
+from admercs.cli.csvfile import reading_errors
+from admercs.cli.errors import UserError, listed, shown
+from admercs.cli.queries import quoted, sql_text
+
+__all__ = ["table_in_duckdb", "table_in_sqlite"]
+
+STRETCH = 50_000
 
 
 def table_in_duckdb(path: Path, wanted: str | None, connection: Any) -> tuple[str, str]:
     """Attach a DuckDB file; return the name of the table that is meant and the SQL to read it."""
-    file = f"admercs {path.resolve()}"
-    with explained(str(path), {}, ""):
+    file = f"admercs {shown(path.resolve())}"
+    with reading_errors(str(path), {}, ""):
         connection.execute(
             f"attach if not exists {sql_text(str(path))} as {quoted(file)} (read_only)"
         )
@@ -30,8 +36,7 @@ def table_in_duckdb(path: Path, wanted: str | None, connection: Any) -> tuple[st
     names = {table if schema == "main" else f"{schema}.{table}": (schema, table)
              for schema, table in found}  # fmt: skip
     chosen = _choose(path, list(names), wanted)
-    place = ".".join(map(quoted, (file, *names[chosen])))
-    return chosen, f"select * from {place}"
+    return chosen, f"select * from {'.'.join(map(quoted, (file, *names[chosen])))}"
 
 
 def table_in_sqlite(path: Path, wanted: str | None, scratch: Path) -> tuple[str, str]:
@@ -40,9 +45,17 @@ def table_in_sqlite(path: Path, wanted: str | None, scratch: Path) -> tuple[str,
     DuckDB could read such files with an extension, but that would have to be downloaded.
     """
     copy = scratch / "sqlite.parquet"
-    with SqliteFile(path) as database:
-        chosen = _choose(path, database.tables(), wanted)
-        database.copy(chosen, copy)
+    with _sqlite(path) as connection:
+        found = connection.execute(
+            "select name from sqlite_master where type in ('table', 'view') "
+            "and name not like 'sqlite\\_%' escape '\\' order by name"
+        )
+        chosen = _choose(path, [row[0] for row in found], wanted)
+        schema = _sqlite_schema(connection, chosen)
+        with pq.ParquetWriter(copy, schema) as writer:
+            cursor = connection.execute(f"select * from {quoted(chosen)}")
+            while rows := cursor.fetchmany(STRETCH):
+                writer.write_table(_arrow(rows, schema))
     return chosen, f"select * from read_parquet({sql_text(str(copy))})"
 
 
@@ -50,13 +63,12 @@ def _choose(path: Path, found: list[str], wanted: str | None) -> str:
     """Return the table the user means, or say which ones there are."""
     if not found:
         raise UserError(f"{path} holds no table.")
-    listed = ", ".join(found[:20]) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
     if wanted is None:
         if len(found) == 1:
             return found[0]
         raise UserError(
-            f"{path} holds {len(found)} tables: {listed}. Choose one with --table, or in a query "
-            f"as '{path}'.{found[0] if found[0].isidentifier() else quoted(found[0])}."
+            f"{path} holds {len(found)} tables: {listed(found, 20)}. Choose one with --table, or "
+            f"in a query as '{path}'.{found[0] if found[0].isidentifier() else quoted(found[0])}."
         )
     if wanted in found:
         return wanted
@@ -64,14 +76,83 @@ def _choose(path: Path, found: list[str], wanted: str | None) -> str:
     alike = [name for name in found if name.lower() == wanted.lower().removeprefix("main.")]
     if len(alike) == 1:
         return alike[0]
-    raise UserError(f"{path} has no table {wanted!r}; it has {listed}.")
+    raise UserError(f"{path} has no table {wanted!r}; it has {listed(found, 20)}.")
 
 
-def create_view(connection: Any, file: str, table: Sequence[str], sql: str) -> None:
-    """Give a file, or a table of a database, the name that a query calls it by."""
-    if table:
-        connection.execute(f"attach if not exists ':memory:' as {quoted(file)}")
-        for schema in table[:-1]:
-            connection.execute(f"create schema if not exists {quoted(file)}.{quoted(schema)}")
-    place = ".".join(map(quoted, (file, *table)))
-    connection.execute(f"create view {place} as {sql}")
+@contextmanager
+def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open an SQLite file for reading."""
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    connection.create_function("admercs_moment", 1, _is_moment, deterministic=True)
+    try:
+        yield connection
+    except sqlite3.DatabaseError as error:
+        raise UserError(f"cannot read {path}: {error}.") from error
+    finally:
+        connection.close()
+
+
+def _sqlite_schema(connection: sqlite3.Connection, table: str) -> pa.Schema:
+    columns = connection.execute(f"pragma table_info({quoted(table)})").fetchall()
+    return pa.schema(
+        [
+            pa.field(name, _sqlite_type(connection, quoted(table), quoted(name), str(declared)))
+            for _, name, declared, *_ in columns
+        ]
+    )
+
+
+def _sqlite_type(
+    connection: sqlite3.Connection, table: str, column: str, declared: str
+) -> pa.DataType:
+    """Choose a column's type.
+
+    SQLite keeps a type per value, so what is declared counts only if all values agree.
+    """
+    found = connection.execute(f"select distinct typeof({column}) from {table}")
+    kinds = {row[0] for row in found} - {"null"}
+
+    def none(condition: str) -> bool:
+        """Tell whether no value of the column meets a condition."""
+        question = f"select exists (select 1 from {table} where {condition.format(column)})"
+        return not connection.execute(question).fetchone()[0]
+
+    if kinds == {"integer"}:
+        flags = declared.lower().startswith("bool") and none("{0} not in (0, 1)")
+        return pa.bool_() if flags else pa.int64()
+    if kinds and kinds <= {"integer", "real"}:
+        return pa.float64()
+    # SQLite has no type for dates: they are text, whatever the column is declared as.
+    if kinds == {"text"} and none("{0} is not null and not admercs_moment({0})"):
+        days = none("{0} is not null and length({0}) != 10")
+        return pa.date32() if days else pa.timestamp("us")
+    return pa.binary() if "blob" in kinds else pa.string()
+
+
+def _is_moment(text: str) -> bool:
+    """Tell whether a text is a date, or a date and a time of day."""
+    try:
+        dt.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return text[4:5] == "-"  # nor 20240229, which is more likely a number
+
+
+_CONVERTERS: dict[pa.DataType, Callable[[Any], Any]] = {
+    pa.int64(): int,
+    pa.float64(): float,
+    pa.bool_(): bool,
+    pa.string(): str,
+    pa.date32(): dt.date.fromisoformat,
+    pa.timestamp("us"): lambda text: dt.datetime.fromisoformat(text).replace(tzinfo=None),
+    pa.binary(): lambda value: value if isinstance(value, bytes) else str(value).encode(),
+}
+
+
+def _arrow(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = []
+    for field, values in zip(schema, zip(*rows, strict=True), strict=True):
+        convert = _CONVERTERS[field.type]
+        converted = [None if value is None else convert(value) for value in values]
+        columns.append(pa.array(converted, field.type))
+    return pa.Table.from_arrays(columns, schema=schema)

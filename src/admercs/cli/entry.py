@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import importlib
+import errno
+import io
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from admercs.cli.errors import DISK_FULL, UserError, os_error
 from admercs.cli.options import make_parser
@@ -35,29 +35,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, 1 (could not do it), 2 (usage), 130 (Ctrl-C).
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if hasattr(sys.stdout, "reconfigure"):
-        # A terminal that cannot show a character must not end the program.
-        sys.stdout.reconfigure(errors="replace")
-        sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        options = make_parser(arguments).parse_args(arguments)
-    except SystemExit as leaving:
-        return int(leaving.code or 0)
-    return _guarded(options)
-
-
-def _guarded(options: argparse.Namespace) -> int:
     _end_cleanly_on_termination()
+    with _reliable_streams():
+        return _guarded(arguments, "--debug" in arguments)
+
+
+def _guarded(arguments: Sequence[str], debug: bool) -> int:
+    """Run the command line; return its exit status, whatever happens."""
     try:
-        with warnings.catch_warnings():
-            # Warnings are for programmers; what a user should know is part of the output.
-            if not options.debug:
-                warnings.simplefilter("ignore")
-            command = importlib.import_module(f"admercs.cli.commands.{options.command}")
-            command.run(options)
+        status = _run(arguments)
         sys.stdout.flush()
+        return status
     except UserError as error:
-        return _failed(options, str(error), error.status)
+        _drop_output()
+        return _failed(str(error), error.status, debug)
     except KeyboardInterrupt:
         print("\nadmercs: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -68,25 +59,70 @@ def _guarded(options: argparse.Namespace) -> int:
         _drop_output()
         return 0
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in DISK_FULL:
+        if isinstance(error, OSError) and error.errno in (*DISK_FULL, errno.EBADF):
             _drop_output()
-            return _failed(options, str(os_error(error, "standard output", "write")), 1)
-        return _failed(
-            options,
+            return _failed(str(os_error(error, "standard output", "write")), 1, debug)
+        message = (
             f"something went wrong that should not have: {type(error).__name__}: {error}. "
-            "Run it again with --debug and report what it shows.",
-            1,
+            "Run it again with --debug and report what it shows."
         )
+        return _failed(message, 1, debug)
+
+
+@contextlib.contextmanager
+def _reliable_streams() -> Iterator[None]:
+    """Replace standard streams that are closed or unbuffered."""
+    before = sys.stdout, sys.stderr
+    if sys.stdin is None:
+        # Its number must not be given to a file that is opened later.
+        os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        # Nothing can be written to it, so printing is an error.
+        sys.stdout = _stream(os.open(os.devnull, os.O_RDONLY))
+    elif isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        # Python does not notice when an unbuffered stream takes only a part of what is written.
+        sys.stdout = _stream(sys.stdout.fileno(), sys.stdout.encoding)
+    if sys.stderr is None:
+        sys.stderr = _stream(os.open(os.devnull, os.O_WRONLY))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character must not end the program.
+            stream.reconfigure(errors="replace")
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def _stream(number: int, encoding: str = "utf-8") -> TextIO:
+    return open(number, "w", 1, encoding=encoding, closefd=False)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        options = make_parser(arguments).parse_args(arguments)
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
+    with warnings.catch_warnings():
+        # Warnings are for programmers; what a user should know is part of the output.
+        if not options.debug:
+            warnings.simplefilter("ignore")
+        from admercs.cli import commands
+
+        getattr(commands, options.command)(options)
     return 0
 
 
 def _drop_output() -> None:
     """Forget what is still to be printed: Python would try once more when it ends, and complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _failed(options: argparse.Namespace, message: str, status: int) -> int:
-    if options.debug:
+def _failed(message: str, status: int, debug: bool) -> int:
+    if debug:
         import traceback
 
         traceback.print_exc()

@@ -1,13 +1,29 @@
-"""What can go wrong on the user's side, and how it is told."""
+"""What can go wrong on the user's side, and how it is said."""
 
 from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["DISK_FULL", "UsageError", "UserError", "os_error"]
+__all__ = ["DISK_FULL", "UsageError", "UserError", "listed", "os_error", "shown", "writing"]
 
-DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+_QUOTA = getattr(errno, "EDQUOT", errno.ENOSPC)
+DISK_FULL = (errno.ENOSPC, errno.EFBIG, _QUOTA)
+_ADVICE = {
+    errno.ENOENT: "no such file or folder. Check the path.",
+    errno.EACCES: "permission denied. Check who may use it, or choose another place.",
+    errno.EPERM: "permission denied. Check who may use it, or choose another place.",
+    errno.EROFS: "the file system is read-only. Choose another place.",
+    _QUOTA: "your disk quota is used up. Free some space or write elsewhere.",
+    errno.ENOSPC: "no space left on the device. Free some space or write elsewhere.",
+    errno.EFBIG: "the file would become larger than allowed here. Write elsewhere.",
+    errno.EISDIR: "it is a folder. Give the name of a file.",
+    errno.ENOTDIR: "part of its path is a file, not a folder. Check the path.",
+    errno.ENAMETOOLONG: "the name is too long.",
+    errno.EBADF: "it is closed.",
+}
 
 
 class UserError(Exception):
@@ -31,19 +47,39 @@ def os_error(error: OSError, path: str | os.PathLike[str], doing: str) -> UserEr
     >>> str(os_error(OSError(errno.ENOSPC, ""), "out.csv", "write"))
     'cannot write out.csv: no space left on the device. Free some space or write elsewhere.'
     """
-    advice = {
-        errno.ENOENT: "no such file or folder. Check the path.",
-        errno.EACCES: "permission denied. Check who may use it, or choose another place.",
-        errno.EPERM: "permission denied. Check who may use it, or choose another place.",
-        errno.EROFS: "the file system is read-only. Choose another place.",
-        errno.ENOSPC: "no space left on the device. Free some space or write elsewhere.",
-        getattr(
-            errno, "EDQUOT", -1
-        ): "your disk quota is used up. Free some space or write elsewhere.",
-        errno.EFBIG: "the file would become larger than allowed here. Write elsewhere.",
-        errno.EISDIR: "it is a folder. Give the name of a file.",
-        errno.ENOTDIR: "part of its path is a file, not a folder. Check the path.",
-        errno.ENAMETOOLONG: "the name is too long.",
-    }
-    why = advice.get(error.errno or 0, f"{error.strerror or error}.")
+    why = _ADVICE.get(error.errno or 0, f"{error.strerror or error}.")
     return UserError(f"cannot {doing} {os.fspath(path)}: {why}")
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Say which file could not be written, and why."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise os_error(error, path, "write") from error
+
+
+def listed(names: list[str], most: int = 12) -> str:
+    """List names, at most so many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    r"""Return a name that can be printed, also of a file whose name is not UTF-8.
+
+    Examples
+    --------
+    >>> print(shown("caf\udce9.csv"))
+    caf\udce9.csv
+    """
+    return os.fspath(path).encode("utf-8", "backslashreplace").decode()

@@ -2,76 +2,43 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from admercs.cli.console import (
-    Style,
-    columns_text,
-    contexts_text,
-    counted,
-    row_lines,
-    seconds_text,
-)
-from admercs.cli.sinks import writing
+from admercs.cli.console import Style, columns_text, counted, filled, row_lines
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from admercs import ADMERCS
     from admercs.report import Digest
 
-__all__ = ["Findings", "write_report"]
+__all__ = ["Findings", "report_page"]
+
+CONTEXTS_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All that is said after a table was looked at.
+    """All that is said after a table was looked at."""
 
-    Attributes
-    ----------
-    name : str
-        The table.
-    model : ADMERCS
-        The fitted detector.
-    digest : Digest
-        What is known of the table's rows.
-    rows : sequence of RowExplanation
-        The most anomalous rows.
-    contexts : sequence of Context
-        The anomalous contexts that rows of the table belong to.
-    seconds : float
-        The time it took.
-    n_fitted : int
-        Rows learned from.
-    written : dict of str to str
-        What was written where.
-    model_path : str
-        The file the model came from; empty if it was learned from this table.
-    """
-
-    name: str
+    name: str  # of the table
     model: ADMERCS
-    digest: Digest
-    rows: Sequence[Any]
-    contexts: Sequence[Any]
-    seconds: float
-    n_fitted: int
-    written: dict[str, str] = field(default_factory=dict)
-    model_path: str = ""
+    digest: Digest  # what is known of the table's rows
+    rows: Sequence[Any]  # the most anomalous rows, explained
+    contexts: Sequence[Any]  # the anomalous contexts that rows of the table belong to
+    written: dict[str, str]  # what was written where
+    model_path: str = ""  # where the model came from, if it was not learned from this table
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, seconds: float) -> dict[str, Any]:
         """Return the findings for machines."""
         digest = self.digest
         return {
             "table": self.name,
             "rows": digest.n_rows,
             "model": self.model_path or None,
-            "rows_learned_from": self.n_fitted,
-            "seconds": round(self.seconds, 3),
+            "rows_learned_from": self.model.model_.n_rows,
+            "seconds": round(seconds, 3),
             "columns": [
                 {
                     "name": column.name,
@@ -84,62 +51,61 @@ class Findings:
             ],
             "flagged": digest.n_flagged,
             "flagged_by_association": digest.n_association,
-            "threshold": {
-                "score": -math.expm1(-digest.threshold),
-                "evidence": digest.threshold,
-            },
+            "threshold": {"score": -math.expm1(-digest.threshold), "evidence": digest.threshold},
             "anomalies": [row.to_dict() for row in self.rows],
             "contexts": [context.to_dict() for context in self.contexts],
             "written": self.written,
         }
 
-    def json(self) -> str:
-        """Return the findings as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
-
-    def text(self, style: Style) -> str:
+    def text(self, style: Style, seconds: float) -> str:
         """Return the findings for people."""
+        from admercs.explanation.text import score_text
+
         digest = self.digest
-        columns = self.model.columns_
+        missing = digest.missing.tolist()
         lines = [
-            self._headline(style),
-            *columns_text(columns, digest.missing.tolist(), digest.n_rows, style),
+            self._headline(style, seconds),
+            *columns_text(self.model.columns_, missing, digest.n_rows, style),
         ]
-        lines += ["", self._verdict(style)]
+        lines += ["", self._count(style)]
         if self.rows:
             lines += ["", style.bold("Most anomalous")]
             for row in self.rows:
                 lines += [*row_lines(row, style), ""]
             lines.pop()
         if self.contexts:
-            lines += ["", style.bold("Anomalous contexts"), *contexts_text(self.contexts, style)]
+            lines += ["", style.bold("Anomalous contexts")]
+            for rank, context in enumerate(self.contexts[:CONTEXTS_SHOWN], 1):
+                text = f"{context.text} (score {score_text(context.score)})"
+                lines += filled(text, style.width, f"  {rank}. ", "     ")
         if self.written:
             # The report comes last: it is what to open next.
             last = sorted(self.written, key=lambda what: what == "report")
             lines += ["", *(f"{what:<8}{self.written[what]}" for what in last)]
-        if digest.n_flagged > len(self.rows) and not self.written:
-            lines += [
-                "",
-                style.dim("All of them: --out scores.csv, or a page: --report found.html"),
-            ]
+        elif digest.n_flagged > len(self.rows):
+            hint = "All of them: --out scores.csv, or a page: --report found.html"
+            lines += ["", style.dim(hint)]
         return "\n".join(lines)
 
-    def _headline(self, style: Style) -> str:
-        n_columns = len(self.model.columns_)
+    def _headline(self, style: Style, seconds: float) -> str:
+        n_rows, n_fitted = self.digest.n_rows, self.model.model_.n_rows
         learned = ""
         if self.model_path:
-            learned = (
-                f", scored with {self.model_path} (learned from {counted(self.n_fitted, 'row')})"
-            )
-        elif self.n_fitted != self.digest.n_rows:
-            learned = f", learned from {self.n_fitted:,} of them"
+            source = f"learned from {counted(n_fitted, 'row')}"
+            learned = f", scored with {self.model_path} ({source})"
+        elif n_fitted != n_rows:
+            learned = f", learned from {n_fitted:,} of them"
+        minutes, rest = divmod(int(seconds), 60)
+        duration = f"{minutes} min {rest} s" if seconds >= 60 else f"{seconds:.1f} s"
         return (
-            f"{style.bold(self.name)}: {counted(self.digest.n_rows, 'row')}{learned}, "
-            f"{counted(n_columns, 'column')}, {seconds_text(self.seconds)}"
+            f"{style.bold(self.name)}: {counted(n_rows, 'row')}{learned}, "
+            f"{counted(len(self.model.columns_), 'column')}, {duration}"
         )
 
-    def _verdict(self, style: Style) -> str:
+    def _count(self, style: Style) -> str:
+        """Say how many rows are flagged."""
         from admercs.explanation.text import score_text
+        from admercs.explanation.typical import percent
 
         digest, n = self.digest, self.digest.n_flagged
         # Near 1 a score says little, so the evidence behind it is told as well.
@@ -147,24 +113,15 @@ class Findings:
         line = f"evidence above {digest.threshold:.1f} (score {score})"
         if not n:
             return f"No row is flagged: none has {line}."
-        from admercs.explanation.typical import percent
-
-        share = percent(n / digest.n_rows)
-        association = ""
-        if digest.n_association:
-            association = f", {digest.n_association:,} of them by association"
+        association = f", {digest.n_association:,} of them by association"
         flagged = style.accent(f"{counted(n, 'row')} flagged")
-        return f"{flagged} ({share}{association}): {line}"
+        share = f"{percent(n / digest.n_rows)}{association if digest.n_association else ''}"
+        return f"{flagged} ({share}): {line}"
 
 
-def write_report(
-    model: ADMERCS, digest: Digest, name: str, path: str, temporary: Path, why: int, noun: str
-) -> None:
-    """Write the report page."""
+def report_page(model: ADMERCS, digest: Digest, name: str, why: int, noun: str) -> str:
+    """Return the report as HTML."""
     from admercs.report import Report, summary_of, threshold_meaning
 
     meaning = threshold_meaning(model.contamination)
-    summary = summary_of(digest, name=name, meaning=meaning, top=max(5, why), noun=noun)
-    page = Report(summary).html()
-    with writing(path):
-        temporary.write_text(page, encoding="utf-8")
+    return Report(summary_of(digest, name=name, meaning=meaning, top=max(5, why), noun=noun)).html()

@@ -1,12 +1,12 @@
-"""The files that an SQL query names where a table belongs: ``from 'shop.sqlite'.orders``."""
+"""SQL: quoting, and the files that a query names where a table belongs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["Named", "named_files", "quoted"]
+__all__ = ["NamedFile", "named_files", "quoted", "reader_arguments", "sql_text"]
 
 _TOKEN = re.compile(
     r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
@@ -21,28 +21,16 @@ _TOKEN = re.compile(
 _BEFORE_TABLES = {"FROM", "JOIN", "PIVOT", "UNPIVOT", "SUMMARIZE", "DESCRIBE"}
 _AFTER_TABLES = {"SELECT", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT",
                  "UNION", "EXCEPT", "INTERSECT", "VALUES", "SET"}  # fmt: skip
+_READER = re.compile(r"read_\w+|\w+_scan|parquet_\w+|sniff_csv|glob", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Named:
-    """A file in a query.
+class NamedFile(NamedTuple):
+    """A file in a query."""
 
-    Attributes
-    ----------
-    file : str
-        As written, without its quotes.
-    table : tuple of str
-        The table of a database that is meant, its schema before it if that is written; or empty.
-    is_text : bool
-        Whether it is written as a text, ``'a.csv'``, not as a name, ``"a.csv"``.
-    start, end : int
-        Where the file's name stands in the query, quotes included.
-    """
-
-    file: str
-    table: tuple[str, ...]
-    is_text: bool
-    start: int
+    file: str  # as written, without its quotes
+    table: tuple[str, ...]  # of a database, its schema before it if that is written; or empty
+    is_text: bool  # written as a text, 'a.csv', not as a name, "a.csv"
+    start: int  # where the file's name stands in the query, quotes included
     end: int
 
 
@@ -57,20 +45,63 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def named_files(query: str) -> list[Named]:
-    r"""Find what a query names in quotes where a table belongs.
-
-    Whether there is such a file is not asked here. The arguments of functions, such as
-    ``read_csv('a.csv')``, are none of them, nor is any other text.
+def sql_text(text: str) -> str:
+    """Quote a text for SQL.
 
     Examples
     --------
-    >>> query = "select 'x' from 'a.csv' a, 'd.sqlite'.\"my t\" where b in (from 'c.csv')"
+    >>> sql_text("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def reader_arguments(query: str) -> list[str]:
+    """Return the texts that DuckDB's own readers of files are called with.
+
+    Examples
+    --------
+    >>> reader_arguments("select 'x' from read_csv(['a.csv', 'b.csv']), glob('*')")
+    ['a.csv', 'b.csv', '*']
+    """
+    found = []
+    calls: list[bool] = []  # per open parenthesis: whether it is in the call of a reader
+    before = ""
+    for token in _tokens(query):
+        if token[0] == "(":
+            calls.append(any(calls[-1:]) or _READER.fullmatch(before) is not None)
+        elif token[0] == ")":
+            calls = calls[:-1]
+        elif token.lastgroup == "text" and any(calls[-1:]):
+            found.append(_unquoted(token))
+        before = token[0]
+    return found
+
+
+def named_files(query: str) -> list[NamedFile]:
+    r"""Find what is quoted in a query and stands where a table belongs.
+
+    Examples
+    --------
+    >>> query = "select 'b.csv' from 'a.csv', 'd.sqlite'.\"my t\" where x in (from 'c.csv')"
     >>> [(named.file, named.table) for named in named_files(query)]
     [('a.csv', ()), ('d.sqlite', ('my t',)), ('c.csv', ())]
     """
-    tokens = [match for match in _TOKEN.finditer(query) if match.lastgroup != "comment"]
-    return [_named(tokens, k) for k in _places(tokens)]
+    tokens = _tokens(query)
+    found = []
+    for k in _places(tokens):
+        parts, following = [], k + 1
+        while following + 1 < len(tokens) and tokens[following][0] == ".":
+            parts.append(_unquoted(tokens[following + 1]))
+            following += 2
+        token = tokens[k]
+        is_text = token.lastgroup == "text"
+        found.append(NamedFile(_unquoted(token), tuple(parts), is_text, token.start(), token.end()))
+    return found
+
+
+def _tokens(query: str) -> list[re.Match[str]]:
+    return [match for match in _TOKEN.finditer(query) if match.lastgroup != "comment"]
 
 
 def _places(tokens: list[re.Match[str]]) -> Iterator[int]:
@@ -93,22 +124,6 @@ def _places(tokens: list[re.Match[str]]) -> Iterator[int]:
         elif text in _AFTER_TABLES:
             listing[-1] = False
         before = "" if text == "FROM" and before == "DISTINCT" else text
-
-
-def _named(tokens: list[re.Match[str]], k: int) -> Named:
-    parts = []
-    following = k + 1
-    while _text(tokens, following) == "." and following + 1 < len(tokens):
-        parts.append(_unquoted(tokens[following + 1]))
-        following += 2
-    token = tokens[k]
-    return Named(
-        _unquoted(token), tuple(parts), token.lastgroup == "text", token.start(), token.end()
-    )
-
-
-def _text(tokens: list[re.Match[str]], k: int) -> str:
-    return tokens[k][0] if k < len(tokens) else ""
 
 
 def _unquoted(token: re.Match[str]) -> str:

@@ -1,85 +1,55 @@
-"""Writing files that are either complete or not there."""
+"""The files that a command writes: all are complete, or none is there."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import stat
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from admercs.cli.errors import DISK_FULL, UsageError, UserError, os_error
+from admercs.atomic import atomic_write
+from admercs.cli.errors import DISK_FULL, UsageError, UserError, os_error, writing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_ending", "open_sink", "scratch_folder", "whole_file", "writing"]
+__all__ = [
+    "FileId",
+    "Outputs",
+    "file_id",
+    "open_outputs",
+    "open_sink",
+    "scratch_folder",
+    "whole_file",
+]
 
 ENDINGS = (".csv", ".parquet", ".jsonl", ".ndjson")
+FileId = tuple[int, int]
 
 
-def check_ending(path: str) -> None:
-    """Refuse a file of scores whose ending says nothing about its format."""
-    if path != "-" and Path(path).suffix.lower() not in ENDINGS:
-        raise UsageError(f"--out {path}: the name must end in {', '.join(ENDINGS)}, or be -.")
+def file_id(status: os.stat_result) -> FileId:
+    """Return what two names of one file have in common."""
+    return status.st_dev, status.st_ino
 
 
 @contextmanager
-def whole_file(path: str) -> Iterator[Path]:
-    """Give a temporary name to write to; it takes the place of ``path`` when all went well.
+def whole_file(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a file with `atomic_write`; an error says which file it is about.
 
-    The temporary file lies in the same folder and is made at once: a place that cannot be written
-    to is found out before the work, not after it.
+    The temporary file is made at once: a place that cannot be written to is found out before the
+    work, not after it.
     """
-    if _is_device(path):
-        with _handed_over(path) as temporary:
-            yield temporary
-        return
-    target = Path(os.path.realpath(path))
-    try:
-        if target.is_dir():
-            raise IsADirectoryError(21, "is a directory")
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
-        os.close(handle)
-    except OSError as error:
-        raise os_error(error, path, "write") from error
-    temporary = Path(name)
-    try:
-        yield temporary
+    with ExitStack() as stack:
         with writing(path):
-            with temporary.open("r+b") as stream:
-                os.fsync(stream.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(0o666 & ~mask)
-            temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _is_device(path: str) -> bool:
-    """Tell a device or a pipe, which cannot be replaced by a file, from a place for one."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
-@contextmanager
-def _handed_over(path: str) -> Iterator[Path]:
-    """Give a temporary file; what it holds goes to a device or a pipe when all went well."""
-    with scratch_folder() as folder:
-        temporary = folder / "file"
-        temporary.touch()
-        yield temporary
-        with writing(path), temporary.open("rb") as content, open(path, "wb") as device:
-            shutil.copyfileobj(content, device)
+            stream = stack.enter_context(atomic_write(path, mode))
+        yield stream
+        with writing(path):
+            stack.close()
 
 
 @contextmanager
@@ -92,117 +62,119 @@ def scratch_folder() -> Iterator[Path]:
             if error.errno not in DISK_FULL:
                 raise
             place = f"to the temporary folder {tempfile.gettempdir()}"
-            told = os_error(error, place, "write")
-            raise UserError(f"{told} TMPDIR=/another/folder says where.") from error
+            message = os_error(error, place, "write")
+            raise UserError(f"{message} TMPDIR=/another/folder says where.") from error
 
 
-@contextmanager
-def writing(path: str) -> Iterator[None]:
-    """Say which file could not be written, and why."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise os_error(error, path, "write") from error
+class _JsonWriter:
+    """Writes JSON lines, as pyarrow's writers write their formats."""
 
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
 
-class _CsvSink:
-    """Also used for standard output, so it only needs something to write bytes to."""
-
-    def __init__(self, where: Any) -> None:
-        self._where = where
-        self._writer: Any = None
-
-    def write(self, table: pa.Table) -> None:
-        from pyarrow import csv
-
-        if self._writer is None:
-            options = csv.WriteOptions(quoting_style="needed")
-            self._writer = csv.CSVWriter(self._where, table.schema, write_options=options)
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-
-class _ParquetSink:
-    def __init__(self, where: Any) -> None:
-        self._where = where
-        self._writer: Any = None
-
-    def write(self, table: pa.Table) -> None:
-        import pyarrow.parquet as pq
-
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._where, table.schema, compression="zstd")
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-
-class _JsonSink:
-    def __init__(self, where: Any) -> None:
-        self._where = where
-
-    def write(self, table: pa.Table) -> None:
+    def write_table(self, table: pa.Table) -> None:
         for row in table.to_pylist():
             line = json.dumps(row, ensure_ascii=False, default=str)
-            self._where.write(line.encode("utf-8", "replace") + b"\n")
+            self._stream.write(line.encode("utf-8", "replace") + b"\n")
 
     def close(self) -> None:
         pass
 
 
-@contextmanager
-def open_sink(path: str | None) -> Iterator[Any]:
-    """Open a file of scores, its format chosen by its ending; ``-`` is CSV on standard output.
+class _Sink:
+    """Writes tables to a stream in the format of an ending."""
 
-    Yields something with a ``write(table)``, or None without a path.
-    """
+    def __init__(self, stream: IO[bytes], path: str, ending: str) -> None:
+        self._stream, self._path, self._ending = stream, path, ending
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        with writing(self._path):
+            if self._writer is None:
+                self._writer = self._make_writer(table.schema)
+            self._writer.write_table(table)
+
+    def _make_writer(self, schema: pa.Schema) -> Any:
+        import pyarrow.parquet as pq
+        from pyarrow import csv
+
+        if self._ending == ".csv":
+            options = csv.WriteOptions(quoting_style="needed")
+            return csv.CSVWriter(self._stream, schema, write_options=options)
+        if self._ending == ".parquet":
+            return pq.ParquetWriter(self._stream, schema, compression="zstd")
+        return _JsonWriter(self._stream)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._stream.flush()
+
+
+@contextmanager
+def open_sink(path: str | None) -> Iterator[_Sink | None]:
+    """Open a file of scores, its format chosen by its ending; ``-`` is CSV on standard output."""
     if path is None:
         yield None
         return
-    check_ending(path)
-    if path == "-":
-        yield from _fed(_CsvSink(sys.stdout.buffer), sys.stdout.buffer, "standard output")
-        return
-    kinds = {".csv": _CsvSink, ".parquet": _ParquetSink}
-    kind = kinds.get(Path(path).suffix.lower(), _JsonSink)
-    with whole_file(path) as temporary, _opened(temporary) as stream:
-        yield from _fed(kind(stream), stream, path)
+    ending = Path(path).suffix.lower()
+    if path != "-" and ending not in ENDINGS:
+        raise UsageError(f"--out {path}: the name must end in {', '.join(ENDINGS)}, or be -.")
+    with ExitStack() as stack:
+        if path == "-":
+            sink = _Sink(sys.stdout.buffer, "standard output", ".csv")
+        else:
+            sink = _Sink(stack.enter_context(whole_file(path)), path, ending)
+        try:
+            yield sink
+        except BaseException:
+            # Closing writes a footer; with a full disk that fails again, and the first error counts.
+            with suppress(OSError):
+                sink.close()
+            raise
+        with writing("standard output" if path == "-" else path):
+            sink.close()
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to be written, opened before the work starts."""
+
+    sink: _Sink | None
+    streams: dict[str, IO[Any]]
+    paths: dict[str, str]
+
+    def check(self, inputs: Collection[FileId]) -> None:
+        """Refuse to replace a file that is read."""
+        for what, path in self.paths.items():
+            if os.path.isfile(path) and file_id(os.stat(path)) in inputs:
+                raise UsageError(f"--{what} {path} is what is read: choose another name.")
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open a file; what it still holds back when writing has failed is of no use any more."""
-    stream = path.open("wb", buffering=1 << 20)
-    try:
-        yield stream
-    finally:
-        with suppress(OSError):
-            stream.close()
+def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
+    """Open all outputs; none of them takes its place unless the work succeeds.
 
-
-def _fed(sink: Any, stream: Any, path: str) -> Iterator[Any]:
-    class Guarded:
-        """A sink that says which file it could not write to."""
-
-        def write(self, table: pa.Table) -> None:
-            with writing(path):
-                sink.write(table)
-
-    try:
-        yield Guarded()
-    except BaseException:
-        # Closing writes a footer; with a full disk that fails again, and the first error counts.
-        with suppress(OSError):
-            sink.close()
-            stream.flush()
-        raise
-    with writing(path):
-        sink.close()
-        stream.flush()
+    Parameters
+    ----------
+    out : str or None
+        Where the scores go.
+    **paths : str or None
+        Where other things go; each is a stream of bytes.
+    """
+    wanted = {what: path for what, path in {"out": out, **paths}.items() if path not in (None, "-")}
+    taken: dict[str, str] = {}
+    for what, path in wanted.items():
+        place = os.path.realpath(path)
+        if place in taken and not (os.path.exists(path) and not os.path.isfile(path)):
+            raise UsageError(
+                f"--{what} {path} is written by --{taken[place]} already: choose another name."
+            )
+        taken[place] = what
+    with ExitStack() as stack:
+        streams = {
+            what: stack.enter_context(whole_file(path))
+            for what, path in paths.items()
+            if path is not None
+        }
+        yield Outputs(stack.enter_context(open_sink(out)), streams, wanted)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from admercs.cli.complaints import explained
-from admercs.cli.errors import UserError
-from admercs.cli.sinks import scratch_folder
-from admercs.cli.sources import Reading, Recognised, recognise
+from admercs.cli.csvfile import reading_errors
+from admercs.cli.errors import UserError, listed
+from admercs.cli.queries import quoted
+from admercs.cli.sinks import FileId, scratch_folder
+from admercs.cli.sources import Reading, Source, SourceFinder
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Roles", "Table", "open_table"]
+__all__ = ["Roles", "SourceTable", "open_table"]
 
 _CASTS = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR", "BIT": "VARCHAR",
           "TIME WITH TIME ZONE": "TIME"}  # fmt: skip
@@ -30,52 +32,33 @@ _EXPECTED = {
 }
 _CELLS, _FEWEST, _MOST = 4_000_000, 1_000, 200_000
 
-Told = Callable[[int], None]
-
 
 @dataclass(frozen=True)
 class Roles:
-    """What the user says about columns, and what a model expects of them.
+    """What the user says about columns, and what a model expects of them."""
 
-    Attributes
-    ----------
-    numeric, nominal, ignore, id : sequence of str
-        Columns, as named on the command line.
-    expected : mapping of str to str
-        The kind of values a model was learned from: a file of a few new rows alone does not
-        show that a column of codes is text.
-    """
-
+    # Columns, as named on the command line.
     numeric: Sequence[str] = ()
     nominal: Sequence[str] = ()
     ignore: Sequence[str] = ()
     id: Sequence[str] = ()
+    # The kind of values a model was learned from: a file of a few new rows alone does not show
+    # that a column of codes is text.
     expected: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Table:
-    """A source that can be read more than once.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    columns : list of str
-        Its attributes and label columns, without those to be ignored.
-    id : list of str
-        The columns that label rows.
-    nominal : list of str
-        The columns to be treated as nominal.
-    """
+class SourceTable:
+    """A source that can be read more than once."""
 
     name: str
-    columns: list[str]
-    id: list[str]
-    nominal: list[str]
+    columns: list[str]  # attributes and label columns, without those to be ignored
+    id: list[str]  # the columns that label rows
+    nominal: list[str]  # the columns to be treated as nominal
+    inputs: Collection[FileId]  # the files that are read
     _connection: Any
     _sql: str
-    _origin: Recognised
+    _source: Source
     _encoding: str
 
     @property
@@ -85,9 +68,9 @@ class Table:
 
     def count(self) -> int:
         """Return the number of rows where that is quickly known; else 0."""
-        if self._origin.is_query:
+        if self._source.is_query:
             return 0
-        with self._explained():
+        with _errors_of(self._source, self._encoding):
             found = self._connection.execute("select count(*) from admercs_source").fetchall()
         return int(found[0][0])
 
@@ -95,17 +78,19 @@ class Table:
         """Read all rows in order, a bounded number at a time."""
         import pyarrow as pa
 
-        with self._explained():
+        with _errors_of(self._source, self._encoding):
             reader = self._connection.sql(self._sql).to_arrow_reader(self.stretch)
         while True:
-            with self._explained():
+            with _errors_of(self._source, self._encoding):
                 batch = next(reader, None)
             if batch is None:
                 return
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
 
-    def read(self, limit: int, seed: int = 0, told: Told | None = None) -> tuple[pa.Table, int]:
+    def read(
+        self, limit: int, seed: int = 0, told: Callable[[int], None] | None = None
+    ) -> tuple[pa.Table, int]:
         """Read all rows, or an even sample of ``limit`` of them; also return how many there are.
 
         Which rows are drawn depends on their number and the seed only.
@@ -124,16 +109,10 @@ class Table:
             if told is not None:
                 told(total)
         if not kept:
-            raise UserError(f"{self.name} has no rows, only the columns {_listed(self.columns)}.")
+            raise UserError(f"{self.name} has no rows, only the columns {listed(self.columns)}.")
         if total > limit:
             kept = [_lowest(kept, limit)]
         return pa.concat_tables([part for _, part in kept]), total
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        origin = self._origin
-        with explained(origin.name, origin.delimiters, self._encoding, origin.is_query):
-            yield
 
 
 def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table]:
@@ -148,13 +127,14 @@ def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table
 
 
 @contextmanager
-def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterator[Table]:
+def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterator[SourceTable]:
     """Open a source for reading.
 
     Parameters
     ----------
     sources : sequence of str
-        A path, a pattern, a folder, an SQL query, or ``-`` for standard input; or several files of one kind.
+        A path, a pattern, a folder, an SQL query, or ``-`` for standard input; or several files of
+        one kind.
     reading : Reading
         How files are to be read.
     roles : Roles
@@ -174,43 +154,53 @@ def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterat
             "autoload_known_extensions": "false",
             "temp_directory": str(folder),
         }
-        connection = duckdb.connect(":memory:", config=settings)
-        try:
+        with duckdb.connect(":memory:", config=settings) as connection:
             connection.execute("set enable_progress_bar = false")
             codes = [name for name, kind in roles.expected.items() if kind == "text"]
-            reading = replace(reading, text=codes)
-            recognised = recognise(sources, reading, connection, folder)
-            yield _table(connection, recognised, roles, reading.encoding)
-        finally:
-            connection.close()
+            finder = SourceFinder(connection, folder)
+            source = finder.find(sources, replace(reading, text=codes))
+            # From here on the files that were named can be read, and none can be written.
+            connection.execute("set allowed_paths = ?", [sorted(finder.readable)])
+            connection.execute("set allowed_directories = ?", [[str(folder)]])
+            connection.execute("set enable_external_access = false")
+            connection.execute("set lock_configuration = true")
+            yield _table(connection, source, roles, reading.encoding, finder.inputs)
 
 
-def _table(connection: Any, origin: Recognised, roles: Roles, encoding: str) -> Table:
-    with explained(origin.name, origin.delimiters, encoding, origin.is_query):
-        relation = connection.sql(origin.sql)
-        if relation is None:
-            raise UserError("the query returns no table: it must be a select.")
+def _errors_of(source: Source, encoding: str) -> Any:
+    return reading_errors(source.name, source.delimiters, encoding, source.is_query)
+
+
+def _table(
+    connection: Any, source: Source, roles: Roles, encoding: str, inputs: Collection[FileId]
+) -> SourceTable:
+    with _errors_of(source, encoding):
+        relation = connection.sql(source.sql)
+        names = [name.lower() for name in relation.columns]
+        twice = [name for name in relation.columns if Counter(names)[name.lower()] > 1]
+        if twice:
+            raise UserError(
+                f"{source.name}: there is more than one column {twice[0]!r}. Give each column a "
+                "name of its own, such as b in select a as b."
+            )
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         relation.create_view("admercs_source")
     numeric, nominal, ignore, label = (
-        _known(origin.name, given, list(types), flag)
-        for given, flag in (
-            (roles.numeric, "--numeric"),
-            (roles.nominal, "--nominal"),
-            (roles.ignore, "--ignore"),
-            (roles.id, "--id"),
-        )
+        _known(source.name, getattr(roles, role), list(types), f"--{role}")
+        for role in ("numeric", "nominal", "ignore", "id")
     )
     columns = [name for name in types if name not in ignore]
-    _check_types(origin.name, {name: types[name] for name in columns if name not in label})
+    _check_types(source.name, {name: types[name] for name in columns if name not in label})
     if set(columns) <= set(label):
-        raise UserError(f"{origin.name} has no columns left to look at.")
+        raise UserError(f"{source.name} has no columns left to look at.")
     kinds = {**roles.expected, **dict.fromkeys(numeric, "float")}
     picked = [
-        _projection(connection, origin.name, name, types[name], kinds.get(name)) for name in columns
+        _projection(connection, source.name, name, types[name], kinds.get(name)) for name in columns
     ]
     sql = f"select {', '.join(picked)} from admercs_source"
-    return Table(origin.name, columns, label, nominal, connection, sql, origin, encoding)
+    return SourceTable(
+        source.name, columns, label, nominal, inputs, connection, sql, source, encoding
+    )
 
 
 def _known(source: str, given: Sequence[str], columns: list[str], flag: str) -> list[str]:
@@ -221,15 +211,10 @@ def _known(source: str, given: Sequence[str], columns: list[str], flag: str) -> 
             stripped = name if name in columns else name.strip()
             if stripped not in columns:
                 raise UserError(
-                    f"{flag}: {source} has no column {stripped!r}; it has {_listed(columns)}."
+                    f"{flag}: {source} has no column {stripped!r}; it has {listed(columns)}."
                 )
             names.append(stripped)
     return names
-
-
-def _listed(columns: Sequence[str], most: int = 12) -> str:
-    more = f" and {len(columns) - most:,} more" if len(columns) > most else ""
-    return ", ".join(columns[:most]) + more
 
 
 def _check_types(source: str, types: dict[str, str]) -> None:
@@ -241,16 +226,16 @@ def _check_types(source: str, types: dict[str, str]) -> None:
     ]
     if nested:
         raise UserError(
-            f"{source}: {_listed(nested)} hold{'s' if len(nested) == 1 else ''} nested or binary "
+            f"{source}: {listed(nested)} hold{'s' if len(nested) == 1 else ''} nested or binary "
             "values, which cannot be compared. Leave out with --ignore, or unpack with a query."
         )
 
 
 def _projection(connection: Any, source: str, name: str, kind: str, expected: str | None) -> str:
     """Return the SQL for one column, in a type that can be used and that is expected."""
-    quoted = '"' + name.replace('"', '""') + '"'
+    column = quoted(name)
     if kind == "INTERVAL":
-        return f"extract(epoch from {quoted}) as {quoted}"
+        return f"extract(epoch from {column}) as {column}"
     target = _CASTS.get(kind)
     if kind.startswith("DECIMAL"):
         target = "DOUBLE"
@@ -258,22 +243,15 @@ def _projection(connection: Any, source: str, name: str, kind: str, expected: st
         target = "VARCHAR"
     elif kind == "VARCHAR" and expected in _EXPECTED:
         target, what = _EXPECTED[expected]
-        _check_cast(connection, source, name, quoted, target, what)
+        bad = connection.execute(
+            f"select {column} from admercs_source "
+            f"where {column} is not null and try_cast({column} as {target}) is null limit 1"
+        ).fetchall()
+        if bad:
+            raise UserError(
+                f"{source}: column {name!r} holds {bad[0][0]!r}, which is no {what}. "
+                "If it stands for a missing value, say so with --missing."
+            )
     elif kind == "BOOLEAN" and expected == "float":
         target = "DOUBLE"
-    return quoted if target is None else f"cast({quoted} as {target}) as {quoted}"
-
-
-def _check_cast(
-    connection: Any, source: str, name: str, quoted: str, target: str, what: str
-) -> None:
-    """Refuse text that is not what it should be."""
-    bad = connection.execute(
-        f"select {quoted} from admercs_source "
-        f"where {quoted} is not null and try_cast({quoted} as {target}) is null limit 1"
-    ).fetchall()
-    if bad:
-        raise UserError(
-            f"{source}: column {name!r} holds {bad[0][0]!r}, which is no {what}. "
-            "If it stands for a missing value, say so with --missing."
-        )
+    return column if target is None else f"cast({column} as {target}) as {column}"
