@@ -20,9 +20,10 @@ from admercs.detector.judge import judge_cells, judge_evidence
 from admercs.detector.model import Model, Settings
 from admercs.detector.persist import ModelFileError, load_model, save_model
 from admercs.evidence.threshold import threshold_from
-from admercs.explaining import ExplainsRows, is_dask
+from admercs.explain.explain_mixin import is_dask
 from admercs.paper import PAPER_PARAMETERS
 from admercs.progress import progress_printer
+from admercs.report.report_mixin import ReportMixin
 from admercs.table import (
     Column,
     Prepared,
@@ -37,7 +38,7 @@ from admercs.trees.view import Tree
 __all__ = ["ADMERCS", "ModelFileError"]
 
 
-class ADMERCS(ExplainsRows, OutlierMixin, BaseEstimator):
+class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     """Finds anomalous rows of a table and says why.
 
     One decision tree per column predicts it from the others. Each leaf is a context with its own idea of

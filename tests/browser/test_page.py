@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.sample import ATTRIBUTE, HOSTILE
+from tests.report.sample import ATTRIBUTE, HOSTILE, LETTER
 
 N_ROWS, N_FLAGGED = 120, 35
 
@@ -144,6 +144,23 @@ def test_copies_explanation_and_link(page):
     assert page.evaluate("navigator.clipboard.readText()").endswith("sample.html#row-28")
 
 
+def test_long_texts_can_be_read_in_full(page):
+    page.locator("#row-14 .opener").click()
+    full = page.locator("#detail-14 .values details .full")
+    assert not full.is_visible()
+    page.locator("#detail-14 .values summary").click()
+    assert full.text_content() == LETTER
+
+
+def test_similar_rows_are_listed_and_lead_to_each_other(page):
+    page.locator("#row-28 .opener").click()
+    similar = page.locator("#detail-28 .similar li")
+    assert similar.all_inner_texts() == ["Car 14", "Car 3000"]
+    assert similar.locator("a").count() == 1
+    similar.locator("a").click()
+    page.wait_for_selector("#detail-14")
+
+
 def test_downloads_the_flagged_rows(page):
     with page.expect_download() as download:
         page.get_by_role("button", name="Download flagged rows").click()
@@ -158,7 +175,7 @@ def test_downloads_the_flagged_rows(page):
 
 
 def test_downloaded_text_is_no_formula_to_a_spreadsheet(open_page, tmp_path):
-    from admercs.report.render import render_html
+    from admercs.report.page import render_html
     from tests.report.sample import sample
 
     data = sample()
@@ -280,7 +297,7 @@ def test_prints_without_controls(page):
 
 
 def test_inside_a_notebook_the_page_is_framed(open_page, sample_path, tmp_path):
-    from admercs.report.render import frame_html
+    from admercs.report.page import frame_html
 
     path = tmp_path / "notebook.html"
     framed = frame_html(sample_path.read_text(encoding="utf-8"))

@@ -6,7 +6,6 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.cli import main
-from admercs.report import make_report
 from tests.report.wide import wide_table
 
 
@@ -20,9 +19,9 @@ def demo(tmp_path_factory):
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     table = wide_table()
-    model = ADMERCS().fit(table)
+    model = ADMERCS(contamination={"evidence": 0.0}).fit(table)
     path = tmp_path_factory.mktemp("large") / "large.html"
-    make_report(model.model_, table, threshold=0.0, rows=500, name="large").write_html(path)
+    model.report(table, rows=500, name="large").write_html(path)
     return path
 
 
@@ -32,8 +31,8 @@ def test_every_row_of_the_demo_can_be_opened(open_page, demo):
     for opener in page.locator("#rows .opener").all():
         opener.click()
         assert page.locator(".detail .reason").count() >= 1
-        # What is heard from rows like this one has no picture.
-        told = page.locator(".detail .reason").filter(has_not_text="most like this car")
+        # A reason about similar rows lists them and has no picture.
+        told = page.locator(".detail .reason").filter(has_not_text="most like this one")
         assert page.locator(".detail .reason svg").count() == told.count()
         assert "NaN" not in page.locator(".detail").inner_html()
         assert "undefined" not in page.locator(".detail").inner_html()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from admercs.cli.options import make_parser
-from admercs.report.summary import summary_of
+from admercs.report.report_summary import summary_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^\$ (admercs .*)$", PAGE, re.M)

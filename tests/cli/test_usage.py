@@ -89,7 +89,7 @@ def test_bash_completes_commands_and_options(tmp_path):
 
 
 def test_control_characters_do_not_reach_the_terminal():
-    from admercs.explanation import RowExplanation
+    from admercs.explain import RowExplanation
 
     row = RowExplanation("evil\x1b]0;title\x07", 0.5, 0.7, 50.0, ())
     text = "\n".join(row_lines(row, Style()))

@@ -10,7 +10,7 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.detector.judge import Judge
-from tests.explanation.truth import check_all
+from tests.explain.truth import check_all
 
 
 def animals(seed: int = 7, n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:

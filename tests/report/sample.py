@@ -6,6 +6,7 @@ import numpy as np
 
 HOSTILE = "<script>window.hacked = true</script>"
 ATTRIBUTE = '" onmouseover="window.hacked = true'
+LETTER = "Dear Sir or Madam, " * 40
 
 
 def bell(mean, spread, n, start, step, points=81, **more):
@@ -131,7 +132,16 @@ def row(number, evidence, flagged, association):
         distribution=2,
         n=340,
     )
-    reasons = [company, broken] if association else [broken, odd, absent]
+    similar = reason(
+        "neighbours",
+        "The cars most like this one (such as Car 14 and Car 3000) are anomalous too, mostly in "
+        "range.",
+        3,
+        0.05,
+        evidence,
+        neighbours=["Car 14", "Car 3000"],
+    )
+    reasons = [company, broken, similar] if association else [broken, odd, absent]
     return {
         "row": number,
         "label": HOSTILE if number == 7 else f"Car {number}",
@@ -141,7 +151,14 @@ def row(number, evidence, flagged, association):
         "standing": "more anomalous than 99.9% of the table",
         "flagged": flagged,
         "association": association,
-        "values": [f"Car {number}", HOSTILE, "2021-03-05", f"{km}", None, ATTRIBUTE],
+        "values": [
+            f"Car {number}",
+            HOSTILE,
+            "2021-03-05",
+            f"{km}",
+            None,
+            LETTER if number == 14 else ATTRIBUTE,
+        ],
         "cells": [0, 0.08 * evidence, 0.1 * evidence, 0.75 * evidence, 0.04 * evidence, 0],
         "reasons": reasons,
         "rest": 0.04,

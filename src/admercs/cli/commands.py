@@ -87,7 +87,7 @@ def explain(options: argparse.Namespace) -> None:
 
 def patterns(options: argparse.Namespace) -> None:
     """List what is normal in a table."""
-    from admercs.explanation import patterns as find_patterns
+    from admercs.explain import patterns as find_patterns
 
     model, _ = _load_model(options.model)
     found = find_patterns(model.model_, options.top, noun=options.noun)
@@ -235,7 +235,7 @@ def _look(
     model_path: str = "",
 ) -> Findings:
     """Score all rows, write what is wanted and return what was found."""
-    from admercs.explanation import anomalous_contexts
+    from admercs.explain import anomalous_contexts
     from admercs.report import Digest
 
     wanted = Wanted(options.reasons, options.why, options.keep, options.noun)
@@ -353,7 +353,7 @@ def _about(model: ADMERCS, path: str) -> dict[str, Any]:
 
 
 def _about_lines(model: ADMERCS, about: dict[str, Any], style: Style) -> list[str]:
-    from admercs.explanation.text import score_text
+    from admercs.explain.rendering import score_text
     from admercs.report import threshold_meaning
 
     changed = [

@@ -79,7 +79,7 @@ def filled(text: str, width: int, first: str, rest: str) -> list[str]:
 
 def row_lines(row: Any, style: Style) -> list[str]:
     """Return a row's explanation as lines."""
-    from admercs.explanation.text import association_text, label_text, rank_text, score_text
+    from admercs.explain.rendering import association_text, label_text, rank_text, score_text
 
     label, score = clean(label_text(row.label)), f"score {score_text(row.score)}"
     head = f"{style.bold(label)}   {style.accent(score)}   evidence {row.evidence:.1f}"
@@ -103,7 +103,7 @@ def columns_text(
     columns: Sequence[Any], missing: Iterable[int], n_rows: int, style: Style
 ) -> list[str]:
     """Return what became of each column, a line per column; many of one kind are taken together."""
-    from admercs.explanation.typical import percent
+    from admercs.explain.column_words import percent
 
     lines = []
 

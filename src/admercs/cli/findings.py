@@ -59,7 +59,7 @@ class Findings:
 
     def text(self, style: Style, seconds: float) -> str:
         """Return the findings for people."""
-        from admercs.explanation.text import score_text
+        from admercs.explain.rendering import score_text
 
         digest = self.digest
         missing = digest.missing.tolist()
@@ -104,8 +104,8 @@ class Findings:
 
     def _count(self, style: Style) -> str:
         """Say how many rows are flagged."""
-        from admercs.explanation.text import score_text
-        from admercs.explanation.typical import percent
+        from admercs.explain.rendering import score_text
+        from admercs.explain.column_words import percent
 
         digest, n = self.digest, self.digest.n_flagged
         # Near 1 a score says little, so the evidence behind it is told as well.

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from admercs import ADMERCS
-    from admercs.report import Digest, Piece
+    from admercs.explain import ScoredTable
+    from admercs.report import Digest
 
 __all__ = ["Wanted", "pieces", "results", "table_errors", "without"]
 
@@ -68,15 +69,20 @@ def pieces(
 
     Rows are counted from 1, as people count the rows of a file.
     """
-    from admercs.report import judge_piece
+    from admercs.explain import score_rows
 
     first = 1
     columns = [column.name for column in model.columns_]
     for batch in batches:
         labels = _labels(batch, id_columns, first)
         with table_errors(name):
-            piece = judge_piece(
-                model.model_, batch.select(columns), labels=labels, first=first, n_jobs=n_jobs
+            piece = score_rows(
+                model.model_,
+                batch.select(columns),
+                labels=labels,
+                first=first,
+                count_from=1,
+                n_jobs=n_jobs,
             )
         yield piece, batch
         first += len(batch)
@@ -94,14 +100,14 @@ def _labels(table: pa.Table, id_columns: list[str], first: int) -> list[Any]:
 
 
 def results(
-    piece: Piece, batch: pa.Table, id_columns: list[str], digest: Digest, wanted: Wanted
+    piece: ScoredTable, batch: pa.Table, id_columns: list[str], digest: Digest, wanted: Wanted
 ) -> pa.Table:
     """Return the lines of the file of scores for a stretch of rows."""
     import numpy as np
     import pyarrow as pa
 
     flagged = piece.evidence > digest.threshold
-    texts, details = _reasons(piece, flagged, digest.voice, wanted)
+    texts, details = _reasons(piece, flagged, wanted)
     ours = {
         "row": pa.array(range(piece.first, piece.first + len(batch))),
         "score": pa.array(-np.expm1(-piece.evidence)),
@@ -135,7 +141,7 @@ def _plain(column: Any) -> Any:
 
 
 def _reasons(
-    piece: Piece, flagged: Any, voice: Any, wanted: Wanted
+    piece: ScoredTable, flagged: Any, wanted: Wanted
 ) -> tuple[list[str | None], list[str | None]]:
     """Return the reasons per row as text and as JSON; None for rows that get none."""
     import numpy as np
@@ -147,7 +153,7 @@ def _reasons(
     chosen = np.arange(len(flagged)) if wanted.reasons == "all" else np.flatnonzero(flagged)
     for start in range(0, len(chosen), EXPLAINED_AT_ONCE):
         some = chosen[start : start + EXPLAINED_AT_ONCE]
-        rows = piece.rows(some, voice).explain(piece.model, wanted.why, wanted.noun)
+        rows = piece.rows(some).explain(piece.model, wanted.why, wanted.noun)
         for k, row in zip(some.tolist(), rows, strict=True):
             texts[k] = " | ".join(filter(None, [*(r.text for r in row.reasons), row.apart]))
             details[k] = json.dumps([r.to_dict() for r in row.reasons], ensure_ascii=False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.detector.model import Model
-from admercs.explanation.voice import Voice
-from admercs.report.pieces import JudgedRows, Piece
+from admercs.explain.access import Model
+from admercs.explain.scored_rows import ScoredRows, ScoredTable, TrainingNames
 
 __all__ = ["Digest"]
 
@@ -44,7 +44,6 @@ class Digest:
     def __init__(self, model: Model, threshold: float, rows: int = 500) -> None:
         self.model = model
         self.threshold = threshold
-        self.voice = Voice(model)
         self.n_rows = self.n_flagged = self.n_association = 0
         self.column_evidence = np.zeros(len(model.schema.columns))
         self.missing = np.zeros(len(model.schema.columns), np.int64)
@@ -55,15 +54,17 @@ class Digest:
         self._counts = np.zeros(MOST_FINE, np.int64)
         self._context_counts: dict[int, NDArray[np.int64]] = {}
         self._context_members: dict[int, list[tuple[float, int, Any]]] = {}
-        self._kept: list[tuple[NDArray[np.float64], JudgedRows]] = []
+        self._kept: list[tuple[NDArray[np.float64], ScoredRows]] = []
+        self._names: TrainingNames | None = None
         self._least = -math.inf  # what a row must exceed to be among the wanted
 
-    def add(self, piece: Piece) -> None:
-        """Take in a judged piece of the table."""
+    def add(self, piece: ScoredTable) -> None:
+        """Take in a scored piece of the table."""
         evidence = piece.evidence
         if not len(evidence):
             return
         flagged = evidence > self.threshold
+        self._names = piece.names if self._names is None else self._names.merged(piece.names)
         self.n_rows += len(evidence)
         self.n_flagged += int(flagged.sum())
         self.n_association += int((flagged & piece.association).sum())
@@ -80,7 +81,7 @@ class Digest:
         bins = np.ceil((evidence - self.threshold) / FINE).astype(np.int64) + self._below - 1
         return np.bincount(np.clip(bins, 0, MOST_FINE - 1), minlength=MOST_FINE)
 
-    def _add_members(self, leaf: int, rows: NDArray[np.int64], piece: Piece) -> None:
+    def _add_members(self, leaf: int, rows: NDArray[np.int64], piece: ScoredTable) -> None:
         evidence = piece.evidence[rows]
         self._context_counts.setdefault(leaf, np.zeros(MOST_FINE, np.int64))
         self._context_counts[leaf] += self._binned(evidence)
@@ -89,32 +90,32 @@ class Digest:
         known += [(-float(piece.evidence[k]), piece.first + k, piece.labels[k]) for k in top]
         self._context_members[leaf] = heapq.nsmallest(MEMBERS, known, key=lambda m: m[:2])
 
-    def _keep_top(self, piece: Piece) -> None:
+    def _keep_top(self, piece: ScoredTable) -> None:
         evidence = piece.evidence
         top = np.argsort(-evidence, kind="stable")[: self._wanted]
         top = top[evidence[top] > self._least]
         if not len(top):
             return
-        self._kept.append((evidence[top], piece.rows(top, self.voice)))
-        # Pieces are joined once in a while only: joining copies what is kept.
+        self._kept.append((evidence[top], piece.rows(top, texts=True)))
+        # ScoredTables are joined once in a while only: joining copies what is kept.
         if sum(len(kept) for kept, _ in self._kept) >= 4 * self._wanted:
             self._join()
 
     def _join(self) -> None:
         evidence = np.concatenate([kept for kept, _ in self._kept])
         order = np.argsort(-evidence, kind="stable")[: self._wanted]
-        self._kept = [(evidence[order], JudgedRows.join([rows for _, rows in self._kept], order))]
+        self._kept = [(evidence[order], ScoredRows.join([rows for _, rows in self._kept], order))]
         if len(order) == self._wanted and len(order):
             self._least = float(evidence[order[-1]])
 
-    def top(self, least: int = 50) -> JudgedRows | None:
+    def top(self, least: int = 50) -> ScoredRows | None:
         """Return the flagged rows, most anomalous first, or at least some; None without rows."""
-        if not self._kept:
+        if not self._kept or self._names is None:
             return None
         self._join()
         evidence, rows = self._kept[0]
         n = min(len(evidence), max(self.n_flagged, least))
-        return JudgedRows.join([rows], np.arange(n))
+        return replace(rows.head(n), names=self._names)
 
     def histogram(self) -> tuple[list[float], list[int]]:
         """Return the edges and counts of the evidence of all rows."""

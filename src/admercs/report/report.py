@@ -6,17 +6,13 @@ import copy
 import os
 import tempfile
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from admercs.detector.model import Model
-from admercs.report.digest import Digest
-from admercs.report.pieces import judge_piece
-from admercs.report.render import frame_html, render_html
-from admercs.report.summary import summary_of, threshold_meaning
+from admercs.report.page import frame_html, render_html
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report"]
 
 
 class Report:
@@ -69,51 +65,3 @@ class Report:
         self.write_html(path)
         webbrowser.open(path.as_uri())
         return path
-
-
-def make_report(
-    model: Model,
-    X: Any,
-    *,
-    threshold: float,
-    contamination: str | float | dict[str, float] = "auto",
-    labels: Sequence[Any] | None = None,
-    name: str = "table",
-    rows: int = 500,
-    top: int = 5,
-    noun: str = "rows",
-    n_jobs: int = 1,
-) -> Report:
-    """Judge a table and report on it.
-
-    Parameters
-    ----------
-    model : Model
-        The fitted model.
-    X : table
-        Rows with the model's columns: those it was fitted to, or new ones.
-    threshold : float
-        The evidence from which a row is flagged.
-    contamination : "auto", float or dict, default="auto"
-        Where that threshold comes from, for the words about it.
-    labels : sequence, optional
-        What the rows are called; by default a pandas table's index, or the rows' numbers.
-    name : str, default="table"
-        What the table is called.
-    rows : int, default=500
-        The most rows listed: the flagged ones, or the 50 most anomalous if fewer are flagged.
-    top : int, default=5
-        The most reasons given per row.
-    noun : str, default="rows"
-        What the rows are called, in the plural.
-    n_jobs : int, default=1
-        Threads.
-    """
-    if rows < 1:
-        raise ValueError(f"rows must be at least 1; it is {rows!r}")
-    if labels is None and hasattr(X, "iloc"):
-        labels = list(X.index)
-    digest = Digest(model, threshold, rows)
-    digest.add(judge_piece(model, X, labels=labels, n_jobs=n_jobs))
-    meaning = threshold_meaning(contamination)
-    return Report(summary_of(digest, name=name, meaning=meaning, top=top, noun=noun))

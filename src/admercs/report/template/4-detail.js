@@ -1,8 +1,10 @@
 // One row, opened: its reasons in words and pictures, its values, and ways to pass it on.
 
+const LONG_TEXT = 120; // characters of a value that are shown at first
+
 function reasonPlot(reason) {
   if (reason.kind === "context") return contextFigure(data.contexts[reason.context]);
-  if (reason.kind === "neighbours") return null;
+  if (reason.kind === "neighbours") return null; // its text lists the rows
   const column = data.columns[reason.target];
   const context = data.distributions[reason.distribution];
   if (!column || !context || !column.distribution) return null;
@@ -57,8 +59,25 @@ function reasonItem(reason) {
       type: "button", class: "link", text: "Show only rows of this context",
       on: { click: () => showContext(reason.context) },
     }));
+  if (reason.kind === "neighbours") text.append(neighbourList(reason.neighbours));
   text.querySelector(".meter-fill").style.width = `${Math.min(100, 100 * reason.share)}%`;
   return el("li", { class: "reason" }, text, reasonPlot(reason));
+}
+
+// The rows that a row is most like; those that are listed here can be opened.
+function neighbourList(labels) {
+  return el("ul", { class: "similar" }, ...labels.map((label) => {
+    const listed = data.rows.find((row) => row.label === label);
+    return el("li", {}, listed ? el("a", { href: "#row-" + listed.row, text: label }) : label);
+  }));
+}
+
+// A value as the table has it, but for yes and no; a long text opens to its full length.
+function valueText(column, value) {
+  if (value === null) return ["missing"];
+  if (column.kind === "yes / no") return [{ true: "yes", false: "no" }[value] ?? value];
+  if (value.length <= LONG_TEXT) return [value];
+  return [el("details", {}, el("summary", { text: shorten(value, LONG_TEXT) }), el("p", { class: "full", text: value }))];
 }
 
 function valuesList(row) {
@@ -68,7 +87,7 @@ function valuesList(row) {
     const tinted = share >= 0.02;
     const cell = el("div", { class: tinted ? "cell tinted" : "cell" },
       el("dt", { text: column.name }),
-      el("dd", { text: row.values[k] ?? "missing", class: row.values[k] === null ? "absent" : null }),
+      el("dd", { class: row.values[k] === null ? "absent" : null }, ...valueText(column, row.values[k])),
       tinted ? el("span", { class: "cell-share", text: percent(share), title: "of the evidence" },
         el("span", { class: "quiet", text: " of the evidence" })) : null);
     if (tinted) cell.style.setProperty("--tint", `${Math.round(8 + 42 * Math.min(1, share))}%`);
@@ -103,8 +122,8 @@ function detail(row) {
   return el("div", { class: "detail", role: "region", "aria-label": `Reasons for ${row.label}` },
     el("div", { class: "detail-head" },
       el("h3", {}, el("span", { text: row.label }), " ", el("small", { text: rowHeadline(row) })), actions),
-    row.association ? el("p", { class: "muted", text: "It stands out mainly by the company it keeps, less by its own values." }) : null,
-    row.reasons.length ? el("ol", { class: "reasons" }, ...row.reasons.map(reasonItem)) : el("p", { class: "muted", text: "Nothing speaks against this row." }),
+    row.association ? el("p", { class: "muted", text: "It stands out mainly because of the rows it belongs with, less by its own values." }) : null,
+    row.reasons.length ? el("ol", { class: "reasons" }, ...row.reasons.map(reasonItem)) : el("p", { class: "muted", text: "Nothing is unusual about this row." }),
     row.rest > 0.0005 ? el("p", { class: "muted small", text: `Smaller reasons, not listed: ${percent(row.rest)} of the evidence.` }) : null,
     row.apart ? el("p", { class: "muted small", text: row.apart }) : null,
     el("h4", { text: "All values of this row" }),

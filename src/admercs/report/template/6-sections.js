@@ -53,7 +53,7 @@ function drawContexts() {
 
 function drawPatterns() {
   const items = data.patterns.map((pattern) => el("li", {}, ...sentence(pattern.text)));
-  const none = el("li", { text: "No column depends noticeably on the others; rows were judged value by value." });
+  const none = el("li", { text: "No column depends noticeably on the others; rows were scored value by value." });
   byId("pattern-list").append(...(items.length ? items : [none]));
 }
 

@@ -1,0 +1,331 @@
+"""How the values of a column are written: numbers with the digits that matter, dates, categories."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from itertools import accumulate
+
+from admercs.explain.records import Value
+from admercs.table.columns import Column
+from admercs.table.zones import zone_of
+
+__all__ = ["ColumnWords", "join", "listed", "name_and_unit", "number", "percent"]
+
+_PARENTHESISED = re.compile(
+    r"^(?P<name>.*\S)\s*[(\[](?P<unit>[^\d\W_][^()\[\]]{0,11}|[%°€$£][^()\[\]]{0,11})[)\]]$"
+)
+_SUFFIXED = re.compile(r"^(?P<name>.+)_(?P<unit>[A-Za-z]+)$")
+# Endings that are surely units; "_min" or "_C" may mean anything.
+_UNITS = frozenset(
+    {"mm", "cm", "km", "mi", "ft", "mg", "kg", "ml", "ms", "sec", "hours", "days", "years"}
+    | {"Hz", "kHz", "MHz", "GHz", "kW", "MW", "kWh", "MWh", "mV", "mA", "hPa", "kPa"}
+    | {"kw", "mw", "kwh", "mwh", "eur", "usd", "gbp", "EUR", "USD", "GBP", "pct", "percent"}
+)
+_NEEDS_QUOTES = re.compile(r",| or | and |^\s|\s$|\s\s|^$")
+MAX_TEXT = 40  # characters of a category that are shown
+MAX_LISTED, MAX_LENGTH = 4, 60  # values named before a list is cut short, and their characters
+_MOST_DIGITS = 15  # of a double
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_TIME_UNITS = {"days": _DAY, "h": _HOUR, "min": _MINUTE, "s": 1.0}
+
+
+def name_and_unit(name: str) -> tuple[str, str]:
+    """Split a column's name into what it is and its unit, if it ends in one.
+
+    Examples
+    --------
+    >>> name_and_unit("battery capacity (kWh)"), name_and_unit("range_km")
+    (('battery capacity', 'kWh'), ('range', 'km'))
+    >>> name_and_unit("home_dest"), name_and_unit("mark (1 to 6)")
+    (('home_dest', ''), ('mark (1 to 6)', ''))
+    """
+    match = _PARENTHESISED.match(name)
+    if match:
+        return match["name"], match["unit"].strip()
+    match = _SUFFIXED.match(name)
+    if match and match["unit"] in _UNITS:
+        return match["name"], match["unit"]
+    return name, ""
+
+
+def join(items: list[str], word: str) -> str:
+    """Join phrases as people do.
+
+    Examples
+    --------
+    >>> join(["a", "b", "c"], "or")
+    'a, b or c'
+    """
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {word} {items[-1]}"
+
+
+def n_listed(names: Sequence[str]) -> int:
+    """Return how many names of a list are given: few, fewer if they are long."""
+    lengths = accumulate(map(len, names[:MAX_LISTED]))
+    kept = sum(length <= MAX_LENGTH for length in lengths)
+    return len(names) if len(names) <= 2 else max(1, kept)
+
+
+def listed(names: Sequence[str], rest: str = "") -> str:
+    """List names, a long list cut short with a count; ``rest`` follows the count.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d", "e", "f", "g"])
+    'a, b, c, d or 3 others'
+    """
+    kept = n_listed(names)
+    left_out = len(names) - kept
+    if left_out:
+        names = [*names[:kept], f"{left_out} other{'s' if left_out > 1 else ''}{rest}"]
+    return join(list(names), "or")
+
+
+def percent(share: float) -> str:
+    """Write a share so that it never looks like all or nothing unless it is.
+
+    Examples
+    --------
+    >>> percent(0.613), percent(0.9903), percent(0.99999), percent(1.0), percent(0.004)
+    ('61%', '99%', '99.9%', '100%', '0.4%')
+    """
+    if share >= 1.0 or share <= 0.0 or 0.01 <= share <= 0.99:
+        return f"{share:.0%}"
+    return f"{min(max(share, 0.001), 0.999):.1%}".replace(".0%", "%")
+
+
+def decimals_for(step: float) -> int:
+    """Return the number of decimals that shows differences of ``step``; negative for round tens."""
+    if not step > 0 or not math.isfinite(step):
+        return 0
+    return -math.floor(math.log10(step) + 1e-9)
+
+
+def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Write a number with at most ``decimals`` decimals, without trailing zeros.
+
+    Negative ``decimals`` round to tens, hundreds, …
+
+    Examples
+    --------
+    >>> number(0.1 + 0.2, 4), number(1234567.0, 0), number(2021.0, 1), number(-0.0004, 2)
+    ('0.3', '1,234,567', '2021', '0')
+    >>> number(27_731.0, -2), number(1.5e-9, 10), number(1.5e-12, 10), number(3.2e17, 0)
+    ('27,700', '1.5e-9', '0', '3.2e17')
+    """
+    if decimals > 7 or abs(x) >= 1e15:
+        if rounding == ROUND_HALF_EVEN and decimals + _magnitude(x) < -1:
+            return "0"
+        digits = 4 if decimals <= 7 else max(2, min(12, decimals + _magnitude(x) + 1))
+        mantissa, _, exponent = f"{_rounded(x, digits, rounding):.{digits - 1}e}".partition("e")
+        if "." in mantissa:
+            mantissa = mantissa.rstrip("0").rstrip(".")
+        return f"{mantissa}e{int(exponent)}" if float(mantissa) else "0"
+    exact = Decimal(repr(x)).quantize(Decimal(1).scaleb(-decimals), rounding=rounding)
+    if exact == 0:
+        return "0"
+    text = f"{exact:,f}" if abs(exact) >= 10_000 else f"{exact:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _magnitude(x: float) -> int:
+    return math.floor(math.log10(abs(x))) if x else 0
+
+
+def _rounded(x: float, digits: int, rounding: str) -> Decimal:
+    place = Decimal(1).scaleb(_magnitude(x) - digits + 1)
+    return Decimal(repr(x)).quantize(place, rounding=rounding)
+
+
+@dataclass(frozen=True)
+class ColumnWords:
+    """Writes the values of one column.
+
+    Attributes
+    ----------
+    column : Column
+        The column.
+    name : str
+        What it is called in sentences (without its unit).
+    unit : str
+        Its unit, written after numbers.
+    step : float
+        The smallest difference, in working values, that matters to a reader.
+    """
+
+    column: Column
+    name: str
+    unit: str
+    step: float
+
+    @property
+    def whole(self) -> bool:
+        """Whether the working values are whole numbers (integers, dates)."""
+        return self.column.display in {"integer", "date"}
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values are written as numbers, which can be read back."""
+        return self.column.display in {"number", "integer", "duration"}
+
+    def read(self, text: str) -> float:
+        """Return the working value of a number that was written without its column's unit."""
+        said, _, unit = text.replace(",", "").partition(" ")
+        size = Decimal(_TIME_UNITS[unit]) * _TICKS.get(self.column.unit, 1) if unit else 1
+        return float(Decimal(said) * size - self.column.origin)
+
+    @property
+    def day(self) -> float:
+        """How many working units a day has, if all values seem to be at midnight; else 0."""
+        column = self.column
+        if column.display != "datetime" or column.unit not in _TICKS or column.low is None:
+            return 0.0
+        day = int(_DAY) * _TICKS[column.unit]
+        ends = (column.low, column.low if column.high is None else column.high)
+        at_midnight = all((int(end) + column.origin) % day == 0 for end in ends)
+        return float(day) if at_midnight and not column.time_zone else 0.0
+
+    def native(self, x: float) -> Value:
+        """Return what the user would call a working value (nominal: a category code)."""
+        column = self.column
+        if math.isnan(x):
+            return None
+        if column.role == "nominal":
+            code = int(x)
+            return column.categories[code - 1] if code <= len(column.categories) else None
+        if column.display == "number" or (column.display == "integer" and x != math.floor(x)):
+            return float(x + column.origin)
+        if column.display == "integer":
+            return int(x) + column.origin
+        if column.display == "boolean":
+            return bool(x)
+        if column.unit == "D":
+            days = math.floor(x) + column.origin
+            return _day(days) if column.display == "date" else _moment(dt.timedelta(days), column)
+        ticks = math.floor(x) + column.origin
+        if math.ulp(x) > 1:  # so far from the origin that the last digits are not known
+            ticks = round(ticks, -math.ceil(math.log10(math.ulp(x))))
+        span = dt.timedelta(microseconds=ticks * 10**6 // _TICKS[column.unit or "s"])
+        if column.display == "duration":
+            return span
+        return (_EPOCH + span).time() if column.display == "time" else _moment(span, column)
+
+    def category(self, value: Value) -> str:
+        """Write a category: booleans as yes and no, text as it is, in quotes if it has to be."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, float):
+            return f"{value:.12g}"
+        text = str(value)
+        if len(text) > MAX_TEXT:
+            text = f"{text[: MAX_TEXT - 1]}…"
+        # In a list, a comma or a connecting word inside a value would be read as the list's.
+        return f'"{text}"' if _NEEDS_QUOTES.search(text) else text
+
+    def code_text(self, code: float) -> str:
+        """Write the category behind a code; codes past the last stand for rare values."""
+        if int(code) > len(self.column.categories):
+            return "a rare value"
+        return self.category(self.native(code))
+
+    def native_text(self, value: Value) -> str:
+        """Write a category, or a number of a column with few of them; None stands for rare ones."""
+        if value is None:
+            return "a rare value"
+        if self.column.role == "nominal" or not isinstance(value, int | float):
+            return self.category(value)
+        return self.exact_text(float(value - self.column.origin))
+
+    def text(self, x: float, step: float | None = None, rounding: str = ROUND_HALF_EVEN) -> str:
+        """Write a numeric working value, without its unit, to the digits that ``step`` needs."""
+        value = self.native(x)
+        if isinstance(value, float):
+            return number(value, decimals_for(step or self.step), rounding)
+        if isinstance(value, dt.datetime | dt.timedelta | dt.time):
+            seconds = (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY)
+            if isinstance(value, dt.timedelta):
+                return _duration_text(value.total_seconds(), seconds, rounding)
+            return _time_text(value, seconds)
+        if isinstance(value, int) and not isinstance(value, bool):
+            if step is not None and step >= 10:
+                place = Decimal(1).scaleb(-decimals_for(step))
+                value = int(Decimal(value).quantize(place, rounding=rounding))
+            return f"{value:,}" if abs(value) >= 10_000 else str(value)
+        return value.isoformat() if isinstance(value, dt.date) else self.category(value)
+
+    def exact_text(self, x: float, apart: float = math.inf) -> str:
+        """Write a numeric working value as it was recorded, unless that has needless digits.
+
+        ``apart`` is how far it is from what it is compared with; that must remain visible.
+        """
+        value = self.native(x)
+        if not isinstance(value, float):
+            duration = self.column.display == "duration"
+            return self.text(x, min(self.step, apart) if duration else None)
+        exact = Decimal(f"{value:.12g}")
+        recorded = max(0, -int(exact.as_tuple().exponent))
+        enough = decimals_for(self.step)
+        if recorded <= enough + 2:
+            return number(float(exact), recorded)
+        return number(float(exact), max(0, enough + 1, decimals_for(apart)))
+
+    def with_unit(self, text: str) -> str:
+        """Add the unit to a number."""
+        return f"{text} {self.unit}" if self.unit else text
+
+    def rounded(self, x: float, fits: Callable[[float], bool]) -> str:
+        """Write a number with the fewest digits for which the rounded working value fits."""
+        size = abs(x + self.column.origin)
+        if not size or fits(float(-self.column.origin)):
+            return "0"
+        largest = math.floor(math.log10(size))
+        for exponent in range(largest, largest - _MOST_DIGITS, -1):
+            for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
+                text = self.text(x, 10.0**exponent, rounding)
+                if fits(self.read(text)):
+                    return text
+        return self.text(x, 10.0 ** (largest - _MOST_DIGITS))
+
+
+def _day(days: int) -> Value:
+    try:
+        return dt.date(1970, 1, 1) + dt.timedelta(days=days)
+    except OverflowError:
+        return str(days)
+
+
+def _moment(since_epoch: dt.timedelta, column: Column) -> Value:
+    try:
+        moment = _EPOCH + since_epoch
+    except OverflowError:
+        return str(since_epoch)
+    # A table without a time zone has plain clock times; they stay that way.
+    if column.time_zone:
+        return moment.astimezone(zone_of(column.time_zone))
+    return moment.replace(tzinfo=None)
+
+
+def _time_text(value: dt.datetime | dt.time, step: float) -> str:
+    """Write a point in time down to the unit that ``step`` (in seconds) calls for."""
+    if isinstance(value, dt.datetime) and step >= _DAY:
+        return value.date().isoformat()
+    form = "minutes" if step >= _MINUTE else "seconds" if step >= 1 else "microseconds"
+    clock = value.time() if isinstance(value, dt.datetime) else value
+    text = clock.isoformat(form)
+    return f"{value.date().isoformat()} {text}" if isinstance(value, dt.datetime) else text
+
+
+def _duration_text(seconds: float, step: float, rounding: str) -> str:
+    large = (unit for unit, size in _TIME_UNITS.items() if max(abs(seconds), step * 10) >= 2 * size)
+    unit = next(large, "s")
+    size = _TIME_UNITS[unit]
+    return f"{number(seconds / size, decimals_for(step / size), rounding)} {unit}"

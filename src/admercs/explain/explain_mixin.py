@@ -1,0 +1,119 @@
+"""The methods of `ADMERCS` that explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from admercs.explain.access import Model
+from admercs.explain.collection import Explanations, FrameKind
+from admercs.explain.described_contexts import anomalous_contexts, describe_context
+from admercs.explain.pattern_search import patterns
+from admercs.explain.records import Context, Pattern, is_count
+from admercs.explain.scored_rows import score_rows
+
+
+class ExplainMixin:
+    """Explanations, contexts and patterns of a fitted detector."""
+
+    model_: Model
+
+    if TYPE_CHECKING:
+
+        def _threads(self) -> int: ...
+
+        def _fitted(self, name: str) -> Model: ...
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        top: int | None = 3,
+        labels: Sequence[Any] | None = None,
+        noun: str = "rows",
+    ) -> Explanations:
+        """Give the reasons for the score of each row.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain, training rows or new ones.
+        top : int or None, default=3
+            The most reasons per row; None for all.
+        labels : sequence, optional
+            What the rows are called; by default a pandas table's index, or the rows' numbers.
+        noun : str, default="rows"
+            What the rows are, in the plural: "cars" makes "Cars with …".
+
+        Returns
+        -------
+        explanations : Explanations
+            One `RowExplanation` per row, its reasons sorted by evidence. The evidence of all reasons
+            of a row, the unlisted rest included, adds up to ``-score_samples``.
+        """
+        check_is_fitted(self)
+        scored = score_rows(
+            self.model_, X, labels=row_labels(X, labels), n_jobs=self._threads(), keep_parts=True
+        )
+        rows = scored.rows(np.arange(len(scored.evidence)))
+        return rows.explain(self.model_, top, noun, _frame_kind(X))
+
+    def top(self, X: Any, n: int = 10, *, top: int | None = 3, noun: str = "rows") -> Explanations:
+        """Explain the `n` most anomalous rows of a table, most anomalous first.
+
+        The other parameters are those of `explain`.
+        """
+        check_is_fitted(self)
+        if not is_count(n):
+            raise ValueError(f"n must be a number of rows, 0 or more; it is {n!r}")
+        labels = row_labels(X, None)
+        if is_dask(X):
+            from admercs.distributed.scoring import top_rows
+
+            X, labels = top_rows(self.model_, X, n)
+        scored = score_rows(self.model_, X, labels=labels, n_jobs=self._threads())
+        order = np.argsort(-scored.evidence, kind="stable")[:n]
+        return scored.rows(order).explain(self.model_, top, noun, _frame_kind(X))
+
+    def describe_context(self, leaf: int, *, noun: str = "rows") -> Context:
+        """Describe any context, by the number in ``Reason.context`` or ``Context.leaf``."""
+        check_is_fitted(self)
+        return describe_context(self.model_, leaf, noun=noun)
+
+    def patterns(self, top: int | None = 20, *, noun: str = "rows") -> list[Pattern]:
+        """Return the strongest normal patterns of the table: what is typical where."""
+        check_is_fitted(self)
+        return patterns(self.model_, top, noun=noun)
+
+    @property
+    def contexts_(self) -> list[Context]:
+        """The anomalous contexts, most anomalous first."""
+        return anomalous_contexts(self._fitted("contexts_"))
+
+
+def is_dask(X: Any) -> bool:
+    """Say whether a table is a Dask table, without importing Dask."""
+    if not type(X).__module__.startswith("dask."):
+        return False
+    if hasattr(X, "map_partitions") and hasattr(X, "columns"):
+        return True
+    raise TypeError(
+        f"X is a Dask {type(X).__name__}, but a Dask DataFrame is needed: "
+        "turn a collection of Dask into one with dask.dataframe.from_dask_array or to_dataframe()."
+    )
+
+
+def row_labels(X: Any, labels: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return what the rows are called: a pandas table names its rows itself."""
+    if labels is None and hasattr(X, "iloc"):
+        return list(X.index)
+    return labels
+
+
+def _frame_kind(X: Any) -> FrameKind | None:
+    """Return which library the table is of, so that `to_frame` gives the same."""
+    library = type(X).__module__.partition(".")[0]
+    return "polars" if library == "polars" else "pandas" if library == "pandas" else None

@@ -1,0 +1,162 @@
+"""Sentences made of conditions, typical values and a row's own value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from admercs.explain.column_words import join, percent
+from admercs.explain.records import Typical
+
+__all__ = [
+    "Noun",
+    "apart_sentence",
+    "context_sentence",
+    "converse_sentence",
+    "either_sentence",
+    "neighbours_sentence",
+    "pattern_sentence",
+    "rarer_sentence",
+    "subject",
+]
+
+TYPICALLY = 0.9  # the share of rows from which something is normal instead of most often so
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What a row is called.
+
+    Examples
+    --------
+    >>> Noun.of("cars"), Noun.of("companies"), Noun.of("people").singular
+    (Noun(plural='cars', singular='car'), Noun(plural='companies', singular='company'), 'person')
+    """
+
+    plural: str
+    singular: str
+
+    @classmethod
+    def of(cls, plural: str) -> Noun:
+        """Derive the singular from the plural; ValueError if there is no word at all."""
+        if not isinstance(plural, str) or not plural.strip():
+            raise ValueError(
+                f"noun must say what rows are called, such as 'cars'; it is {plural!r}"
+            )
+        if plural in _IRREGULAR:
+            return cls(plural, _IRREGULAR[plural])
+        if plural.endswith("ies"):
+            return cls(plural, f"{plural[:-3]}y")
+        if plural.endswith(("sses", "xes", "ches", "shes")):
+            return cls(plural, plural[:-2])
+        return cls(plural, plural.removesuffix("s"))
+
+
+def _capital(text: str) -> str:
+    """Begin a sentence with a word; a name that is no plain word keeps its spelling."""
+    return text[:1].upper() + text[1:] if re.fullmatch(r"[a-z ,]+", text) else text
+
+
+def _is_plural(names: list[str]) -> bool:
+    """Guess whether names take a verb in the plural: several of them, or one such as "doors"."""
+    return len(names) > 1 or bool(re.search(r"[a-z](?<![sui])s$", names[0]))
+
+
+def subject(noun: Noun, conditions: Sequence[str], n: int) -> str:
+    """Name the rows a sentence is about."""
+    if not conditions:
+        return f"All {noun.plural}"
+    return f"{noun.plural[:1].upper()}{noun.plural[1:]} with {join(list(conditions), 'and')} (n = {n:,})"
+
+
+def pattern_sentence(who: str, name: str, typical: Typical, own: str = "") -> str:
+    """State what is typical for an attribute and, if given, how a row differs.
+
+    Examples
+    --------
+    >>> pattern_sentence("All cars", "owner", Typical("missing", share=0.95), "this car has Smith")
+    'All cars: owner is normally empty (95%), but this car has Smith.'
+    """
+    but = f", but {own}" if own else ""
+    if typical.kind not in {"missing", "recorded"}:
+        return f"{who} typically have {typical.text}{but}."
+    how = "normally" if typical.share >= TYPICALLY else "mostly"
+    state = "empty" if typical.kind == "missing" else "recorded"
+    here = "" if who.startswith("All ") else " here"
+    return f"{who}: {name} is {how} {state}{here} ({percent(typical.share)}){but}."
+
+
+def rarer_sentence(who: str, typical: str, more_frequent: str, own: str) -> str:
+    """State that a row's value is typical, but among the rarer ones.
+
+    ``more_frequent`` names the more frequent values if those are what most rows have.
+    """
+    if more_frequent:
+        return f"{who} mostly have {more_frequent}, but {own}."
+    return f"{who} typically have {typical}; {own}, one of the rarer values."
+
+
+def either_sentence(names: list[str]) -> str:
+    """Name the other attributes that do not fit.
+
+    Examples
+    --------
+    >>> either_sentence(["charging power"]), either_sentence(["x1", "age"])
+    (' Charging power does not fit either.', ' x1 and age do not fit either.')
+    """
+    if not names:
+        return ""
+    verb = "do" if _is_plural(names) else "does"
+    return f" {_capital(join(names, 'and'))} {verb} not fit either."
+
+
+def converse_sentence(target: str, names: list[str]) -> str:
+    """Name the attributes that follow from the target of a pattern in turn.
+
+    Examples
+    --------
+    >>> converse_sentence("weight", ["model"]), converse_sentence("weight", ["model", "price"])
+    (' Conversely, model follows from weight.', ' Conversely, model and price follow from weight.')
+    """
+    if not names:
+        return ""
+    verb = "follow" if _is_plural(names) else "follows"
+    return f" Conversely, {join(names, 'and')} {verb} from {target}."
+
+
+def context_sentence(who: str, mean_score: float) -> str:
+    """State that a context is anomalous, given the mean score of its rows."""
+    how = "nearly all" if mean_score >= 0.9 else "mostly" if mean_score >= 0.75 else "often"
+    return f"{who} are {how} anomalous."
+
+
+def neighbours_sentence(noun: Noun, rows: Sequence[str], names: list[str]) -> str:
+    """State that the rows most like a row are anomalous, and in which attributes.
+
+    Examples
+    --------
+    >>> neighbours_sentence(Noun.of("cars"), ["row 7", "row 12"], ["price", "doors"])
+    'The cars most like this one (such as row 7 and row 12) are anomalous too, mostly in price and doors.'
+    """
+    return (
+        f"The {noun.plural} most like this one (such as {join(list(rows), 'and')}) are anomalous too, "
+        f"mostly in {join(names, 'and')}."
+    )
+
+
+def apart_sentence(noun: Noun, nearest: str, names: list[str]) -> str:
+    """State that no row is much like a row, and how the nearest one differs.
+
+    Examples
+    --------
+    >>> apart_sentence(Noun.of("cars"), "row 571", ["weight"])
+    'No other car is much like this one (nearest: row 571, which differs in weight).'
+    """
+    if not names:
+        return f"Few other {noun.plural} are much like this one."
+    return (
+        f"No other {noun.singular} is much like this one (nearest: {nearest}, which differs in "
+        f"{join(names, 'and')})."
+    )

@@ -1,0 +1,148 @@
+"""The numbers behind the plots: how a column's values are spread, in few and short numbers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.explain.access import ModelAccess
+from admercs.explain.column_words import ColumnWords
+from admercs.table.columns import Column
+
+__all__ = ["AXES", "PlotDistributions", "axis_value", "significant"]
+
+# What the numbers of a column's axis are; "time": milliseconds since 1970, the rest in seconds.
+AXES = {"date": "time", "datetime": "time", "time": "clock", "duration": "duration"}
+
+POINTS = 80  # of a curve: enough for a plot 400 pixels wide
+MOST_SHARES = 8  # values of a context that are told; its plot shows fewer
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def significant(number: float, digits: int = 4) -> float:
+    """Round to some significant digits, for data that is only looked at.
+
+    Examples
+    --------
+    >>> significant(0.123456), significant(1234567.0)
+    (0.1235, 1235000.0)
+    """
+    return float(f"{number:.{digits}g}") if math.isfinite(number) else 0.0
+
+
+def axis_value(value: Any) -> float | None:
+    """Return where a number, date, time or duration lies on its axis.
+
+    Examples
+    --------
+    >>> import datetime as dt
+    >>> axis_value(dt.date(1970, 1, 2)), axis_value(dt.time(0, 1)), axis_value(None)
+    (86400000.0, 60.0, None)
+    """
+    if isinstance(value, dt.datetime):
+        return (value.replace(tzinfo=None) - _EPOCH).total_seconds() * 1000
+    if isinstance(value, dt.date):
+        return float((value - _EPOCH.date()).days * 86_400_000)
+    if isinstance(value, dt.time):
+        return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    if isinstance(value, bool | int | float) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def _axis_scale(column: Column) -> float:
+    """Return how much of the axis one step of the working value is."""
+    if column.display not in AXES:
+        return 1.0
+    seconds = 86_400.0 if column.unit == "D" else 1 / _PER_SECOND.get(column.unit, 1)
+    return seconds * (1000 if AXES[column.display] == "time" else 1)
+
+
+class PlotDistributions:
+    """Collects the distributions that the plots of a report need, each of them once.
+
+    Attributes
+    ----------
+    listed : list of dict
+        The distributions asked for so far. ``kind`` "curve": ``start``, ``step`` and heights ``y``
+        in percent of the largest; ``kind`` "bars": ``shares``, pairs of a value's number and its
+        share of the recorded ones, most frequent first. Both: ``n`` rows and the share ``missing``
+        of them.
+    """
+
+    def __init__(self, access: ModelAccess) -> None:
+        self._access = access
+        self._place: dict[int, int] = {}
+        self.listed: list[dict[str, Any]] = []
+
+    def of_node(self, attribute: int, node: int) -> int:
+        """Return the number of the distribution of an attribute in a node."""
+        if node not in self._place:
+            self._place[node] = len(self.listed)
+            described = self._describe(attribute, node)
+            if self._access.is_root(node):
+                described["whole"] = True
+            self.listed.append(described)
+        return self._place[node]
+
+    def of_column(self, attribute: int, words: ColumnWords) -> dict[str, Any]:
+        """Return the distribution of an attribute in the whole table, with its values' names."""
+        root, column = self._access.root(attribute), words.column
+        described = self._describe(attribute, root)
+        if described["kind"] == "curve":
+            return described
+        counts = self._access.value_counts(root)
+        if column.role == "nominal":
+            labels = [words.category(value) for value in column.categories]
+            labels += ["rare values"] if column.n_grouped else []
+            counts = counts[: len(labels)]
+        else:
+            labels = [words.exact_text(x) for x in column.distinct]
+        recorded = max(1, int(counts.sum()))
+        shares = [significant(count / recorded) for count in counts.tolist()]
+        ordered = column.role != "nominal"
+        return {**described, "labels": labels, "shares": shares, "ordered": ordered}
+
+    def place(self, attribute: int, own: float) -> int | None:
+        """Return the number of a row's value among the values of a discrete or nominal column."""
+        if math.isnan(own):
+            return None
+        place = self._access.place(attribute, own)
+        return len(self._access.columns[attribute].distinct) if place is None else place
+
+    def _describe(self, attribute: int, node: int) -> dict[str, Any]:
+        access, n = self._access, self._access.size(node)
+        about = {"n": n, "missing": significant(access.n_missing(node) / max(1, n))}
+        if access.is_continuous(attribute):
+            column = access.columns[attribute]
+            return {"kind": "curve", **about, **_curve(*access.visible_curve(node), column)}
+        counts = access.value_counts(node)
+        order = np.argsort(-counts, kind="stable")[:MOST_SHARES].tolist()
+        recorded = max(1, int(counts.sum()))
+        shares = [[k, significant(int(counts[k]) / recorded)] for k in order if counts[k]]
+        return {"kind": "bars", **about, "shares": shares}
+
+
+def _curve(x: NDArray[np.float64], height: NDArray[np.float64], column: Column) -> dict[str, Any]:
+    """Sample a density on an even grid."""
+    if not len(x):
+        return {"start": 0.0, "step": 1.0, "y": []}
+    grid = np.linspace(x[0], x[-1], POINTS)
+    step = float(grid[1] - grid[0])
+    sampled = np.interp(grid, x, height)
+    # A peak narrower than the grid must not fall between two of its points.
+    nearest = np.clip(np.rint((x - grid[0]) / (step or 1.0)).astype(int), 0, POINTS - 1)
+    np.maximum.at(sampled, nearest, height)
+    scale = _axis_scale(column)
+    return {
+        "start": significant((float(grid[0]) + column.origin) * scale, 12),
+        "step": significant(step * scale, 9),
+        "y": np.rint(100 * sampled / sampled.max()).astype(int).tolist(),
+    }

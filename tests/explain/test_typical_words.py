@@ -1,0 +1,50 @@
+"""What is typical, in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS
+from admercs.explain.column_words import ColumnWords
+from admercs.explain.typical_words import region_text
+from admercs.table.columns import Column
+
+
+def test_a_value_shared_by_many_rows_is_said_as_it_is() -> None:
+    rng = np.random.default_rng(0)
+    loss = np.where(np.arange(2000) < 1900, 0, rng.integers(1400, 2500, 2000))
+    table = pd.DataFrame({"loss": loss, "other": rng.normal(size=2000)})
+    reason = ADMERCS().fit(table).explain(table.tail(1), top=1)[0].reasons[0]
+    assert reason.typical.text == "loss 0"
+    ((low, high),) = reason.typical.intervals
+    assert low <= 0 <= high
+
+
+@pytest.mark.parametrize(("seed", "dry"), [(1, 0.951), (33, 0.99), (37, 0.994)])
+def test_zero_is_said_as_zero(seed, dry) -> None:
+    rng = np.random.default_rng(seed)
+    rain = np.where(rng.random(3000) < dry, 0.0, rng.exponential(size=3000))
+    flood = ADMERCS().fit(rain[:, None]).explain([[1e9]])[0]
+    assert flood.reasons[0].typical.text == "x0 0"
+
+
+@pytest.mark.parametrize(
+    ("own", "text"), [(49.0, "14 to 48"), (13.8, "14 to 49"), (30.0, "14 to 49")]
+)
+def test_a_region_looks_apart_from_a_value_next_to_it_without_needless_digits(own, text) -> None:
+    words = ColumnWords(Column("age", 0, "numeric", "number"), "age", "", 1.0)
+    limits = (-math.inf, math.inf)
+    odd = None if own == 30 else own
+    close = lambda end, shown: abs(end - shown) < 1  # noqa: E731
+    assert region_text(words, (13.86, 48.997), odd, limits, close) == text
+
+
+def test_what_most_rows_lack_or_have_is_not_called_typical() -> None:
+    table = pd.DataFrame({"cabin": ["a", "b", None] * 100, "fare": np.arange(300.0)})
+    model = ADMERCS().fit(table)
+    text = model.explain(table.iloc[[2]], top=1)[0].reasons[0].text
+    assert text == "All rows: cabin is mostly recorded (67%), but it is missing for this row."
