@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Debian's Chromium, for the tests of the report in a real browser.
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
 
-.PHONY: demo test lint speed ablation flagged ceiling explanations reproduce experiments browser elki spark scale clean
+.PHONY: demo test lint speed ablation oddbench wrong-values dirty flagged ceiling explanations reproduce experiments browser elki spark scale clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,15 @@ speed: $(VENV)/.installed-benchmark
 
 ablation: $(VENV)/.installed-experiments
 	$(BIN)/python benchmarks/ablation.py
+
+oddbench: $(VENV)/.installed-experiments
+	$(BIN)/python benchmarks/oddbench.py
+
+wrong-values: $(VENV)/.installed-benchmark
+	$(BIN)/python benchmarks/wrong_values.py --errors all
+
+dirty: $(VENV)/.installed-experiments
+	$(BIN)/python benchmarks/dirty.py
 
 flagged: $(VENV)/.installed-experiments
 	$(BIN)/python benchmarks/flagged.py

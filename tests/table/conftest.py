@@ -92,6 +92,7 @@ LIBRARIES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "pandas objects": to_objects,
     "numpy objects": to_array,
     "list of rows": lambda columns: to_array(columns).tolist(),
+    "dict": dict,
 }
 
 

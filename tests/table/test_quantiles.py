@@ -5,17 +5,26 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from admercs.table import (
+    bin_table,
+    learn_schema,
+    merge_summaries,
+    prepare,
+    read_frame,
+    summarise,
+)
 from admercs.table.bins import MAX_EXACT, edge_ranks, edge_search, edges_between, find_edges
 from admercs.table.quantiles import (
-    LinearRanks,
     RankSearch,
     count_requests,
-    inverted_ranks,
+    inverted_quantiles,
+    linear_quantiles,
     merge_requests,
     run_searches,
 )
@@ -99,14 +108,11 @@ def test_edges_of_a_short_column_are_found_by_search_too(values, max_bins):
 )
 def test_quantiles_are_those_of_numpy(values, levels):
     values = values + 0.0
-    n = len(values)
-    linear, inverted = LinearRanks.of(levels, n), inverted_ranks(levels, n)
-    search = RankSearch(np.concatenate([linear.wanted(), inverted]), n)
-    search_in([values], search)
-    found = linear.interpolate(search.at(linear.wanted()))
+    count = partial(count_requests, [values].__getitem__)
+    found = linear_quantiles(levels, len(values), count)
     np.testing.assert_array_equal(found, np.quantile(values, levels))
     expected = np.quantile(values, levels, method="inverted_cdf")
-    np.testing.assert_array_equal(search.at(inverted), expected)
+    np.testing.assert_array_equal(inverted_quantiles(levels, len(values), count), expected)
 
 
 LONG = {
@@ -152,3 +158,31 @@ def test_several_columns_at_once(rng):
     run_searches(searches, partial(count_requests, columns.__getitem__))
     for m, search in searches.items():
         assert search.at(np.array([40]))[0] == np.sort(columns[m])[40]
+
+
+@pytest.mark.parametrize("max_bins", [254, "exact"])
+def test_partitions_have_the_edges_of_the_whole_table(rng, max_bins):
+    n = 20_000
+    table = pd.DataFrame(
+        {
+            "normal": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "huge": 2**60 + 3 * rng.integers(0, 5000, n),
+            "few": rng.integers(0, 200, n),
+            "short": rng.normal(size=n).astype(np.float32),
+            "day": pd.Timestamp("2024-03-30") + pd.to_timedelta(rng.integers(0, 10**6, n), "s"),
+        }
+    )
+    parts = [read_frame(part) for part in (table[:7000], table[7000:7001], table[7001:])]
+    schema = learn_schema(merge_summaries(map(summarise, parts)))
+    opened = [prepare(part, schema) for part in parts]
+    searches = {
+        m: edge_search(n - column.n_missing, column.low, column.high, max_bins)
+        for m, column in enumerate(schema.used)
+    }
+    run_searches(
+        searches,
+        lambda requests: merge_requests([count_requests(part.column, requests) for part in opened]),
+    )
+    whole, _ = bin_table(prepare(read_frame(table), schema), schema, max_bins)
+    for m, search in searches.items():
+        np.testing.assert_array_equal(edges_between(*search.gaps()), whole.edges[m])

@@ -1,56 +1,16 @@
-"""Regression trees, one per column, from the engine that also grows the detector's trees."""
+"""Regression trees, one per column, grown by the detector in the paper's settings."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from copy import copy
+from typing import Self
 
 import numpy as np
 
-from admercs.table.columns import Column
-from admercs.trees.forest import Forest
-from admercs.trees.growth import TreeSettings, grow_forest
-from admercs.trees.nodes import depths
-from admercs.trees.prune import prune, split_gains
-from admercs.trees.walk import find_leaves
+from admercs.estimator import ADMERCS
+from admercs.inspect import Node, leaves, tree_nodes
 
-__all__ = ["RegressionForest", "encode"]
-
-#: Values of a column are told apart exactly up to this number, beyond it in quantile bins.
-MOST_BINS = 254
-
-
-def encode(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Put the values of a column into bins.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Finite numbers.
-
-    Returns
-    -------
-    codes : ndarray of uint8
-        Bin of each value, from 1.
-    edges : ndarray of float
-        Upper ends of all bins but the last.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from admercs.baselines.forest import encode
-    >>> codes, edges = encode(np.array([3.0, 1.0, 2.0, 1.0]))
-    >>> codes, edges
-    (array([3, 1, 2, 1], dtype=uint8), array([1.5, 2.5]))
-    """
-    distinct = np.unique(values)
-    if distinct.size > MOST_BINS:
-        ranks = np.linspace(0, 1, MOST_BINS + 1)[1:-1]
-        lower = np.unique(np.quantile(values, ranks, method="lower"))
-        upper = distinct[np.searchsorted(distinct, lower, side="right").clip(max=distinct.size - 1)]
-        edges = np.unique((lower + upper) / 2)
-    else:
-        edges = (distinct[:-1] + distinct[1:]) / 2
-    return (np.searchsorted(edges, values, side="left") + 1).astype(np.uint8), edges
+__all__ = ["RegressionForest"]
 
 
 class RegressionForest:
@@ -78,47 +38,82 @@ class RegressionForest:
     def __init__(
         self, max_depth: int, min_samples_leaf: float, min_impurity_decrease: float
     ) -> None:
-        self.settings = TreeSettings(
-            "paper", max_depth, float(min_samples_leaf), float(min_impurity_decrease)
-        )
+        self.max_depth = max_depth
+        self.min_samples_leaf = float(min_samples_leaf)
+        self.min_impurity_decrease = float(min_impurity_decrease)
 
-    def fit(self, X: np.ndarray) -> RegressionForest:
-        """Grow the trees."""
-        codes, edges = zip(*(encode(values) for values in X.T), strict=True)
-        n_codes = np.array([edge.size + 2 for edge in edges], dtype=np.int32)
-        columns = [Column(f"x{i}", i, "numeric", "number") for i in range(X.shape[1])]
-        forest, leaves = grow_forest(
-            np.array(codes), edges, n_codes, columns, lambda m: X[:, m], self.settings
-        )
-        return self._learn(forest, leaves.of(slice(None)), X)
-
-    def _learn(self, forest: Forest, leaves: np.ndarray, X: np.ndarray) -> RegressionForest:
-        """Predict the mean of a leaf; rows of one leaf belong to one column."""
-        self.forest, self._leaves, self._rows = forest, leaves, X
-        size = len(forest.feature)
-        total = np.bincount(leaves.ravel(), weights=X.T.ravel(), minlength=size)
-        count = np.bincount(leaves.ravel(), minlength=size)
-        self.means = total / np.maximum(count, 1)
+    def fit(self, X: np.ndarray) -> Self:
+        """Grow the trees; a column without them is predicted by its mean."""
+        self._mean = X.mean(axis=0)
+        self._columns = np.flatnonzero(np.ptp(X, axis=0) > 0)
+        if self._columns.size:
+            rows = X[:, self._columns]
+            self._model = ADMERCS.paper(
+                "Campos",
+                max_depth=self.max_depth,
+                min_samples_leaf=self.min_samples_leaf,
+                min_impurity_decrease=self.min_impurity_decrease,
+                max_bins=254,
+                n_iter=1,
+            ).fit(rows)
+            self._learn(tree_nodes(self._model), leaves(self._model, rows), rows)
         return self
 
-    @cached_property
-    def _splits(self) -> tuple[np.ndarray, np.ndarray]:
-        """What each split removes, and how deep it lies."""
-        gains = split_gains(self.forest, self._leaves, lambda m: self._rows[:, m])
-        return gains, depths(self.forest.parent)
+    def _learn(self, nodes: list[Node], leaf: np.ndarray, X: np.ndarray) -> None:
+        """Find how deep each node lies and what its split removes, then what leaves predict."""
+        self._leaf, self._rows = leaf, X
+        count, total = self._sums(np.arange(len(nodes)))
+        for node in reversed(nodes):
+            if node.parent is not None:
+                count[node.parent] += count[node.number]
+                total[node.parent] += total[node.number]
+        means = total / count
+        self._parent = [node.parent for node in nodes]
+        self._depth, self._gain = [0] * len(nodes), np.zeros(len(nodes))
+        tree, span = -1, np.ptp(X, axis=0)
+        for node in nodes:
+            if node.parent is None:
+                tree += 1
+            else:
+                self._depth[node.number] = self._depth[node.parent] + 1
+            if node.children:
+                pair = list(node.children)
+                apart = np.ptp(means[pair]) / span[tree]
+                self._gain[node.number] = apart**2 * count[pair].prod() / count[node.number]
+        self._stop_at(np.arange(len(nodes)))
 
-    def stopped_earlier(self, max_depth: int, min_impurity_decrease: float) -> RegressionForest:
-        """Return the trees that stricter settings would have grown."""
-        gains, depth = self._splits
-        keep = (gains >= min_impurity_decrease) & (depth < max_depth)
-        forest, home = prune(self.forest, keep)
-        leaf = float(self.settings.min_samples_leaf)
-        smaller = RegressionForest(max_depth, leaf, min_impurity_decrease)
-        return smaller._learn(forest, home[self._leaves], self._rows)
+    def _sums(self, home: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return number and sum of the training values of each node, where leaves have moved."""
+        found = home[self._leaf].ravel()
+        count = np.bincount(found, minlength=len(home))
+        return count, np.bincount(found, weights=self._rows.ravel(), minlength=len(home))
+
+    def _stop_at(self, home: np.ndarray) -> None:
+        """Predict the mean of the node in which each leaf is now."""
+        count, total = self._sums(home)
+        self._prediction = (total / np.maximum(count, 1))[home]
+
+    def stopped_earlier(self, max_depth: int, min_impurity_decrease: float) -> Self:
+        """Return the trees that stricter settings would have grown.
+
+        Which split is best in a node does not depend on these settings, only whether it is made.
+        """
+        smaller = copy(self)
+        if self._columns.size:
+            home = np.arange(len(self._parent))
+            for number, parent in enumerate(self._parent):
+                if parent is None:
+                    continue
+                stops = self._gain[parent] < min_impurity_decrease
+                if stops or self._depth[parent] >= max_depth or home[parent] != parent:
+                    home[number] = home[parent]
+            smaller._stop_at(home)
+        return smaller
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict every value of every row from the row's other values."""
-        block = np.ascontiguousarray(X.T)
-        leaves = np.empty(block.shape, np.int32)
-        find_leaves(self.forest, block, leaves)
-        return np.asarray(self.means[leaves].T)
+        predicted = np.tile(self._mean, (len(X), 1))
+        if self._columns.size:
+            found = leaves(self._model, X[:, self._columns])
+            predicted[:, self._columns] = self._prediction[found]
+        return predicted

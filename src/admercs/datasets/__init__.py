@@ -1,9 +1,11 @@
 """Data to try the detector on: generated tables with known anomalies, and loaders."""
 
 from admercs.datasets.campos import CAMPOS, CAMPOS_HD, load_campos, load_campos_hd
+from admercs.datasets.dirty import DirtyTable, list_dirty, load_dirty
 from admercs.datasets.folder import DamagedFileError, DataNotFoundError, data_folder
 from admercs.datasets.hics import HICS_DIMENSIONS, load_hics
 from admercs.datasets.labelled import LabelledArray, LabelledTable
+from admercs.datasets.oddbench import OddBenchSet, list_oddbench, load_oddbench
 from admercs.datasets.patterns import PATTERNS, draw_pattern
 from admercs.datasets.synthetic import (
     make_synth_c,
@@ -15,22 +17,33 @@ from admercs.datasets.synthetic import (
 )
 from admercs.datasets.tables import TABLES, load_table
 from admercs.datasets.vehicles import make_electric_vehicles
+from admercs.datasets.wrong import ERRORS, WrongValues, exchange_values, insert_errors
 
 __all__ = [
     "CAMPOS",
     "CAMPOS_HD",
+    "ERRORS",
     "HICS_DIMENSIONS",
     "PATTERNS",
     "TABLES",
     "DamagedFileError",
     "DataNotFoundError",
+    "DirtyTable",
     "LabelledArray",
     "LabelledTable",
+    "OddBenchSet",
+    "WrongValues",
     "data_folder",
     "draw_pattern",
+    "exchange_values",
+    "insert_errors",
+    "list_dirty",
+    "list_oddbench",
     "load_campos",
     "load_campos_hd",
+    "load_dirty",
     "load_hics",
+    "load_oddbench",
     "load_table",
     "make_electric_vehicles",
     "make_synth_c",

@@ -14,7 +14,9 @@ _CELLS = 1 << 14  # of the grid, for long columns
 
 
 @kernel
-def _encode(values, middle, spread, below_cell, padded, first_step, codes):  # type: ignore[no-untyped-def]
+def _encode(  # type: ignore[no-untyped-def]
+    values, middle, spread, below_cell, padded, first_step, codes
+):
     # A grid (see `_grid_cells`) tells most edges below a value and a search the rest. All searches
     # take the same steps, so no branch can be guessed wrong. The edges are padded with infinities
     # for the longest search. Unsigned indices: for signed ones numba asks each time whether they
@@ -52,14 +54,7 @@ def _grid_cells(values: Floats, middle: float, spread: float, n_cells: int) -> F
 def encode(values: Floats, edges: Floats, out: Array | None = None) -> Array:
     """Return the code of each value: 0 for NaN, else 1 + the number of edges below it.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        Working values of a numeric column.
-    edges : ndarray of float64
-        From :func:`find_edges`.
-    out : ndarray of uint8 or uint16, optional
-        Where to put the codes.
+    The codes are written to ``out`` if it is given.
 
     Examples
     --------

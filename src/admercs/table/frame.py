@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,10 @@ from admercs.table.objects import from_objects
 from admercs.table.values import RawColumn, from_times
 from admercs.table.zones import zone_name
 
-_ACCEPTED = "a numpy array, a pandas or polars DataFrame, a pyarrow Table or a list of rows"
+_ACCEPTED = (
+    "a numpy array, a pandas or polars DataFrame, a pyarrow Table, a dict of columns or a list of "
+    "rows"
+)
 
 
 _OBJECTS = (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum)
@@ -67,6 +71,40 @@ class Frame:
         if series.implementation.is_polars() and series.dtype in (nw.Categorical, nw.Enum):
             return series.cast(nw.String)
         return None
+
+
+class DictFrame(Frame):
+    """A dict of columns: one-dimensional arrays or lists, all of the same length."""
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        check_names(columns)
+        self._known = {k: _read_column(*each) for k, each in enumerate(columns.items())}
+        self.names = [column.name for column in self._known.values()]
+        sizes = {column.name: len(column.values) for column in self._known.values()}
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"The columns differ in length: {sizes}")
+        self.n_rows, self.n_columns = next(iter(sizes.values()), 0), len(sizes)
+        self.array, self.named = None, True
+        self.has_names = all(isinstance(name, str) for name in columns)
+
+    def texts(self, position: int) -> nw.Series[Any] | None:  # noqa: ARG002
+        """Return None: no library has the columns."""
+        return None
+
+
+def _read_column(name: Any, values: Any) -> RawColumn:
+    """Read one column of a dict; a list may hold a number and a text, so it is read as objects."""
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise ValueError(f"Column {name!r} has {array.ndim} dimensions: a column has one.")
+    return from_array(array, str(name))
+
+
+def check_names(names: Iterable[Any]) -> None:
+    """Refuse names that are equal as text."""
+    twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if twice:
+        raise ValueError(f"Several columns are called {twice[0]!r}: give each its own name.")
 
 
 def from_array(values: Array, name: str) -> RawColumn:
@@ -152,7 +190,7 @@ def read_frame(X: Any, *, allow_empty: bool = False) -> Frame:
     """Read a table from any of the usual containers.
 
     ``X`` is a two-dimensional numpy array, a list of rows, a pandas or polars data frame, a pyarrow
-    table, or anything else that narwhals can read. A polars ``LazyFrame`` is collected. A part of
+    table, a dict of columns, or anything else that narwhals can read. A polars ``LazyFrame`` is collected. A part of
     a larger table may have no rows (``allow_empty``). What is no such table raises a TypeError;
     one without rows or columns, or with two columns of one name, a ValueError.
 
@@ -188,7 +226,9 @@ def check_rows(n_rows: int, n_columns: int) -> None:
 
 
 def _read_table(X: Any) -> Frame | None:
-    """Read a data frame; None for what narwhals does not know."""
+    """Read a data frame or a dict; None for what narwhals does not know."""
+    if isinstance(X, Mapping):
+        return DictFrame(X)
     try:
         table = nw.from_native(X, allow_series=True)
         if isinstance(table, nw.LazyFrame) and table.implementation.is_polars():
@@ -205,9 +245,7 @@ def _read_table(X: Any) -> Frame | None:
             f"X is a lazy table ({type(X).__module__}.{type(X).__qualname__}): collect it into a "
             "pandas, polars or pyarrow table first."
         )
-    twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
-    if twice:
-        raise ValueError(f"Several columns are called {twice[0]!r}: give each its own name.")
+    check_names(names)
     return Frame(table)
 
 
@@ -227,7 +265,7 @@ def _read_array(X: Any) -> Array:
         raise TypeError(
             "X is a masked array: use X.filled(np.nan) so that masked values are missing."
         )
-    if isinstance(X, (str, bytes, dict, set)) or X is None:
+    if isinstance(X, (str, bytes, set)) or X is None:
         raise TypeError(f"X is a {type(X).__name__}, but a table is needed: {_ACCEPTED}.")
     # A list of rows may hold a number and a text: as objects each keeps its type.
     as_rows = isinstance(X, (list, tuple))

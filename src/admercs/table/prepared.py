@@ -96,7 +96,7 @@ class Prepared:
         return block
 
     def some(self, rows: Ints) -> Floats:
-        """Return the working values of some rows, in ascending order; each C row is a used column."""
+        """Return the working values of some rows in ascending order, one C row per used column."""
         if self._array is not None:
             return np.array(self._array[rows].T, dtype=np.float64, order="C")
         block = np.empty((self.n_columns, len(rows)))

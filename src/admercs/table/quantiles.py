@@ -48,6 +48,10 @@ class Cells(NamedTuple):
         return Cells(self.key[chosen], self.rows[chosen], self.low[chosen], self.high[chosen])
 
 
+Count = Callable[[dict[int, Request]], Mapping[int, Cells]]
+"""A pass over the whole table that counts what is requested of some columns."""
+
+
 def _join(pieces: Sequence[Cells]) -> Cells:
     key, rows, low, high = (np.concatenate(fields) for fields in zip(*pieces, strict=True))
     return Cells(key, rows, low, high)
@@ -68,7 +72,9 @@ def _count_evenly(values, start, end, scale, count, low, high):  # type: ignore[
 
 
 @kernel
-def _count_inside(values, bits, codes, first_key, shift, offset, count, low, high):  # type: ignore[no-untyped-def]
+def _count_inside(  # type: ignore[no-untyped-def]
+    values, bits, codes, first_key, shift, offset, count, low, high
+):
     sign, n_intervals = np.uint64(1 << 63), np.uint64(len(first_key))
     for i in range(np.uint64(len(values))):
         interval = np.uint64(codes[i] - 1)  # the first that does not end below the value
@@ -243,50 +249,38 @@ class RankSearch:
         return self.cells.low[self._home(ranks)]
 
 
-def run_searches(
-    searches: Mapping[int, RankSearch],
-    count: Callable[[dict[int, Request]], Mapping[int, Cells]],
-) -> None:
-    """Bring searches in several columns to their end; ``count`` passes over the whole table."""
+def run_searches(searches: Mapping[int, RankSearch], count: Count) -> None:
+    """Bring searches in several columns to their end."""
     while requests := {m: search.request for m, search in searches.items() if search.request}:
         for m, cells in count(requests).items():
             searches[m].answer(cells)
 
 
-class LinearRanks(NamedTuple):
-    """The ranks between which quantiles lie, and how far they are from the lower one.
+def values_at(ranks: Ints, n: int, count: Count) -> Floats:
+    """Return the values at some ranks (from 0) among ``n`` values, which are column 0."""
+    search = RankSearch(ranks, n)
+    run_searches({0: search}, count)
+    return search.at(ranks)
+
+
+def linear_quantiles(levels: Floats, n: int, count: Count) -> Floats:
+    """Return quantiles of ``n`` values, bit for bit those of ``numpy.quantile``.
 
     Examples
     --------
-    >>> ranks = LinearRanks.of(np.array([0.25, 0.5]), 4)
-    >>> ranks.interpolate(np.array([1.0, 3.0, 5.0, 8.0])[ranks.wanted()])
+    >>> values = {0: np.array([5.0, 3.0, 8.0, 1.0])}
+    >>> linear_quantiles(np.array([0.25, 0.5]), 4, lambda asked: count_requests(values.get, asked))
     array([2.5, 4. ])
     """
-
-    lower: Ints
-    upper: Ints
-    share: Floats
-
-    @classmethod
-    def of(cls, levels: Floats, n: int) -> LinearRanks:
-        """Return the ranks for quantiles at some levels among ``n`` values."""
-        place = levels * (n - 1)
-        lower = np.floor(place)
-        upper = np.minimum(lower + 1, n - 1)
-        return cls(lower.astype(np.int64), upper.astype(np.int64), place - lower)
-
-    def wanted(self) -> Ints:
-        """Return all these ranks, the lower ones first."""
-        return np.concatenate([self.lower, self.upper])
-
-    def interpolate(self, values: Floats) -> Floats:
-        """Return the quantiles, bit for bit those of ``numpy.quantile``, from `wanted` values."""
-        below, above = np.split(values, 2)
-        width = above - below
-        from_above = above - width * (1 - self.share)
-        return np.where(self.share >= 0.5, from_above, below + width * self.share)
+    place = levels * (n - 1)
+    lower = np.floor(place)
+    ranks = np.concatenate([lower, np.minimum(lower + 1, n - 1)]).astype(np.int64)
+    below, above = np.split(values_at(ranks, n, count), 2)
+    share, width = place - lower, above - below
+    return np.where(share >= 0.5, above - width * (1 - share), below + width * share)
 
 
-def inverted_ranks(levels: Floats, n: int) -> Ints:
-    """Return the ranks that ``numpy.quantile`` takes with ``method="inverted_cdf"``."""
-    return np.maximum(np.ceil(n * levels - 1), 0).astype(np.int64)
+def inverted_quantiles(levels: Floats, n: int, count: Count) -> Floats:
+    """Return the quantiles of ``numpy.quantile`` with ``method="inverted_cdf"``, bit for bit."""
+    ranks = np.maximum(np.ceil(n * levels - 1), 0).astype(np.int64)
+    return values_at(ranks, n, count)

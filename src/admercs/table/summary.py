@@ -275,16 +275,15 @@ def _merge_columns(one: ColumnSummary, other: ColumnSummary, where: str) -> Colu
             "elsewhere: give it the same type in all partitions."
         )
     kind = _common_kind(one, other, where)
-    cap = NOMINAL_CAP if one.role == "nominal" else NUMERIC_CAP
-    return replace(
-        one,
-        kind=kind,
-        n_rows=n_rows,
-        n_missing=n_missing,
-        low=min((x for x in (one.low, other.low) if x is not None), default=None),
-        high=max((x for x in (one.high, other.high) if x is not None), default=None),
-        counts=_merge_counts(_counts_as(kind, one), _counts_as(kind, other), cap),
-    )
+    low = min((x for x in (one.low, other.low) if x is not None), default=None)
+    high = max((x for x in (one.high, other.high) if x is not None), default=None)
+    counts = None
+    if one.counts is not None and other.counts is not None:
+        merged = Counter(_counts_as(kind, one)) + Counter(_counts_as(kind, other))
+        cap = NOMINAL_CAP if one.role == "nominal" else NUMERIC_CAP
+        counts = dict(merged) if len(merged) <= cap else None
+    told = (low, high, counts, one.unit, one.time_zone)
+    return ColumnSummary(one.name, kind, one.role, one.chosen, n_rows, n_missing, *told)
 
 
 def _common_kind(one: ColumnSummary, other: ColumnSummary, where: str) -> Kind:
@@ -301,23 +300,16 @@ def _common_kind(one: ColumnSummary, other: ColumnSummary, where: str) -> Kind:
     )
 
 
-def _counts_as(kind: Kind, column: ColumnSummary) -> Counts:
+def _counts_as(kind: Kind, column: ColumnSummary) -> dict[Category, int]:
     """Return the counts as they would be had the column been of the common kind all along."""
-    if column.counts is None or column.kind == kind:
-        return column.counts
+    counts = column.counts or {}
+    if column.kind == kind:
+        return counts
     change = float if kind == "float" else text_category
-    return {change(value): count for value, count in column.counts.items()}
+    return {change(value): count for value, count in counts.items()}
 
 
 def _spelled(column: ColumnSummary) -> str:
     zone = f" in {column.time_zone}" if column.time_zone else ""
     unit = f" counted in {column.unit}" if column.unit else ""
     return f"{column.role} ({column.kind}{unit}{zone})"
-
-
-def _merge_counts(one: Counts, other: Counts, cap: int) -> Counts:
-    if one is None or other is None:
-        return None
-    merged = Counter(one)
-    merged.update(other)
-    return dict(merged) if len(merged) <= cap else None

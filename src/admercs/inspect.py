@@ -1,0 +1,133 @@
+"""A look inside a fitted detector: its trees, the leaves of rows, the likelihoods of values.
+
+For research on the method. There is a tree for each column of ``ADMERCS.columns_`` that is not set
+aside, in the same order. Nodes are numbered over all trees; a node comes before those below it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from admercs.detector.judge import Judge
+from admercs.detector.model import Model
+from admercs.estimator import ADMERCS
+from admercs.table import prepare, read_frame
+from admercs.trees.walk import find_leaves
+
+__all__ = ["Node", "leaves", "likelihoods", "tree_nodes"]
+
+
+class Node(NamedTuple):
+    """One node of one tree.
+
+    Attributes
+    ----------
+    number : int
+        Its number, as in `leaves`.
+    target : str
+        The column its tree predicts.
+    parent : int or None
+        The number of the node above; None for a root.
+    split_on : str or None
+        The column it splits on; None for a leaf.
+    threshold : float
+        Values up to this one go left. NaN for a leaf and for a split on categories. Dates and large
+        integers are relative to the ``origin`` of their column in ``ADMERCS.columns_``.
+    children : tuple of int
+        The numbers of the left and the right node; empty for a leaf.
+    n_rows : int
+        Training rows in the node.
+    """
+
+    number: int
+    target: str
+    parent: int | None
+    split_on: str | None
+    threshold: float
+    children: tuple[int, ...]
+    n_rows: int
+
+
+def tree_nodes(model: ADMERCS) -> list[Node]:
+    """Return the nodes of all trees, in the order of their numbers.
+
+    Examples
+    --------
+    >>> from admercs import ADMERCS, inspect
+    >>> from admercs.datasets import make_synth_c
+    >>> model = ADMERCS().fit(make_synth_c(0).X)
+    >>> root = inspect.tree_nodes(model)[0]
+    >>> root.target, root.split_on, root.n_rows
+    ('x0', 'x1', 1000)
+    """
+    forest = _inner(model).forest
+    names = [column.name for column in _inner(model).schema.used]
+    nodes = []
+    for number, feature in enumerate(forest.feature.tolist()):
+        parent, below = int(forest.parent[number]), (forest.left[number], forest.right[number])
+        is_leaf = feature < 0
+        nodes.append(
+            Node(
+                number=number,
+                target=names[forest.tree_of(number)],
+                parent=None if parent < 0 else parent,
+                split_on=None if is_leaf else names[feature],
+                threshold=float("nan") if is_leaf else float(forest.threshold[number]),
+                children=() if is_leaf else tuple(map(int, below)),
+                n_rows=int(forest.n[number]),
+            )
+        )
+    return nodes
+
+
+def leaves(model: ADMERCS, X: Any) -> NDArray[np.int32]:
+    """Return the leaf of each row in each tree: rows x trees, as node numbers.
+
+    Examples
+    --------
+    >>> from admercs import ADMERCS, inspect
+    >>> from admercs.datasets import make_synth_c
+    >>> X = make_synth_c(0).X
+    >>> model = ADMERCS().fit(X)
+    >>> found = inspect.leaves(model, X)
+    >>> found.shape, inspect.tree_nodes(model)[found[0, 1]].target
+    ((1000, 2), 'x1')
+    """
+    block = _block(model, X)
+    found = np.empty(block.shape, np.int32)
+    find_leaves(_inner(model).forest, block, found)
+    return found.T
+
+
+def likelihoods(model: ADMERCS, X: Any) -> NDArray[np.float64]:
+    """Return how likely each value is in its context: rows x trees, as log ω.
+
+    This is what the context says by itself: before the value is compared with the whole table and
+    before anomalous contexts and neighbouring rows count. A missing value has a likelihood too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from admercs import ADMERCS, inspect
+    >>> from admercs.datasets import make_synth_c
+    >>> data = make_synth_c(0)
+    >>> log_omega = inspect.likelihoods(ADMERCS().fit(data.X), data.X)
+    >>> bool(np.median(log_omega[~data.y]) > np.median(log_omega[data.y]))
+    True
+    """
+    return Judge(_inner(model)).look(_block(model, X)).log_omega.T
+
+
+def _inner(model: ADMERCS) -> Model:
+    check_is_fitted(model)
+    return model.model_
+
+
+def _block(model: ADMERCS, X: Any) -> NDArray[np.float64]:
+    """Return the working values of a table: trees x rows."""
+    table = prepare(read_frame(X), _inner(model).schema)
+    return table.block(0, table.n_rows)
