@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 # Debian's Chromium, for the tests of the report in a real browser.
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
 
-.PHONY: demo test lint speed ablation oddbench wrong-values dirty flagged ceiling explanations reproduce experiments browser elki spark scale clean
+.PHONY: demo test lint speed ablation oddbench wrong-values dirty flagged ceiling explanations \
+	reproduce experiments browser elki spark scale fuzz clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -80,6 +81,10 @@ spark: $(VENV)/.installed-test $(VENV)/.installed-spark
 # Tables larger than a worker's memory on Dask: about ten minutes for all sizes.
 scale: $(VENV)/.installed-dask
 	$(BIN)/python benchmarks/scale.py
+
+# Damaged model files and random tables, in processes whose compiled code checks its bounds.
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python -m tests.fuzz --files $(or $(FILES),2000) --tables $(or $(TABLES),2000)
 
 clean:
 	rm -rf $(VENV) demo

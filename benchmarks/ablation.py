@@ -3,7 +3,8 @@
     python benchmarks/ablation.py                            # everything
     python benchmarks/ablation.py --benchmark HiCS           # one benchmark
     python benchmarks/ablation.py --variant "no feedback"    # one variant beside the default
-    python benchmarks/ablation.py --half choose --first 3    # few sets, all of one half
+    python benchmarks/ablation.py --half choose --first 3    # few sets, OddBench's of one half
+    python benchmarks/ablation.py --half choose --cells 60000 --rows 4000   # about half an hour
 
 The six benchmarks of the paper (one version of each set of up to 200,000 cells), OddBench in both
 protocols and exchanged values. Results are kept in benchmarks/results/ablation.json, and a run goes
@@ -14,35 +15,38 @@ ablation.md beside it. A benchmark whose files are absent is named and left out.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+import measure
 import numpy as np
-from measure import (
-    BENCHMARKS,
-    Case,
-    Load,
-    Results,
-    auc_ap,
-    list_cases,
-    markdown,
-    new_parser,
-    open_results,
-    publish,
-    run,
-    stop_without_data,
-)
+from measure import BENCHMARKS, Case, Load, Results, auc_ap, list_cases
 
-from admercs import ADMERCS
+from admercs import ADMERCS, Method
 from admercs.datasets import DataNotFoundError
 
 DEFAULT = "default"
 
-# Each variant makes a detector. A step is left out by a change of the method, for example
-#     "no border": lambda: ADMERCS(method=replace(Method(), border=None)),
+# Changes of the method, each of which leaves a step out.
+_CHANGES: dict[str, dict[str, Any]] = {
+    "no marginal view": {"marginal": False},
+    "no tail": {"tail": None},
+    "no border": {"border": None},
+    "no discount": {"discount": None},
+    "no ancestor": {"ancestor": None},
+    "no feedback": {"feedback": None},
+    "no groups": {"trees.group_rows": 0},
+    "all leaves are candidates": {"feedback.candidates": None},
+    "no ranges": {"feedback.ranges": None},
+    "no neighbours": {"neighbours": None},
+    "no isolation": {"neighbours.isolation": None},
+}
 VARIANTS: dict[str, Callable[[], ADMERCS]] = {
     DEFAULT: ADMERCS,
-    "no feedback": partial(ADMERCS, n_iter=1),
+    "one round": partial(ADMERCS, n_iter=1),
+    **{name: partial(ADMERCS, method=Method().change(change)) for name, change in _CHANGES.items()},
 }
 
 
@@ -51,14 +55,13 @@ def measured(make: Callable[[], ADMERCS], case: Case) -> list[float]:
     return auc_ap(case.y, -make().fit(case.fit).score_samples(case.score))
 
 
-def list_available(
-    half: str | None, first: int | None, wanted: list[str]
-) -> dict[str, dict[str, Load]]:
+def list_available(options: Namespace, wanted: list[str]) -> dict[str, dict[str, Load]]:
     """Return the cases of the benchmarks whose data are at hand."""
     found = {}
     for benchmark in wanted:
         try:
-            found[benchmark] = dict(list(list_cases(benchmark, half).items())[:first])
+            cases = list_cases(benchmark, options.half, options.cells, options.rows)
+            found[benchmark] = dict(list(cases.items())[: options.first])
         except DataNotFoundError as error:
             print(f"{benchmark} is left out: {error}", file=sys.stderr)
     return found
@@ -78,10 +81,10 @@ def summary(results: Results, cases: dict[str, dict[str, Load]], variants: list[
         [
             "# What each step is worth",
             "",
-            "Mean AUC and average precision over the sets of each benchmark; last column: the change",
-            "from the default, mean over the benchmarks.",
+            "Mean AUC and average precision over the sets of each benchmark. Last column: the",
+            "change from the default, mean over the benchmarks.",
             "",
-            markdown(["", *cases, "change"], rows),
+            measure.markdown(["", *cases, "change"], rows),
         ]
     )
 
@@ -94,21 +97,23 @@ def _means(results: Results, cases: dict[str, dict[str, Load]], variant: str) ->
 
 
 def main() -> None:
-    parser = new_parser(__doc__, VARIANTS)
+    parser = measure.new_parser(__doc__, VARIANTS)
     parser.add_argument("--benchmark", action="append", choices=BENCHMARKS)
     parser.add_argument("--variant", action="append", choices=VARIANTS)
+    parser.add_argument("--cells", type=int, default=200_000, help="of the paper's largest sets")
+    parser.add_argument("--rows", type=int, default=10_000, help="of a set of OddBench, at most")
     options = parser.parse_args()
-    results = open_results("ablation", options.again)
-    cases = list_available(options.half, options.first, options.benchmark or list(BENCHMARKS))
+    results = measure.open_results("ablation", options.again)
+    cases = list_available(options, options.benchmark or list(BENCHMARKS))
     variants = list(dict.fromkeys([DEFAULT, *(options.variant or VARIANTS)]))
     tasks = {(b, name): load for b, sets in cases.items() for name, load in sets.items()}
-    run(results, tasks, {name: partial(measured, VARIANTS[name]) for name in variants})
+    measure.run(results, tasks, {name: partial(measured, VARIANTS[name]) for name in variants})
     text = summary(results, cases, variants)
     if options.benchmark or options.variant:
         print(text)
     else:
-        publish("ablation", options, text)
+        measure.publish("ablation", options, text)
 
 
 if __name__ == "__main__":
-    stop_without_data(main)
+    measure.stop_without_data(main)

@@ -2,9 +2,9 @@
 
     make ceiling        # about two minutes
 
-A row is scored by how unlikely it is under the pattern it was drawn from, estimated from 200,000 fresh draws that
-hold no outliers. On Synth-C&S the true subspaces are known too, and the unlikeliest of the five counts. No
-detector sees any of this, so its figures lie below.
+A row is scored by how unlikely it is under the pattern it was drawn from, estimated from 200,000
+fresh draws that hold no outliers. On Synth-C&S the true subspaces are known too, and the
+unlikeliest of the five counts. No detector sees any of this, so its figures lie below.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ NEIGHBOURS = 100  # the distance to so many of the draws stands for the density
 def chance(pattern: str, points: np.ndarray) -> np.ndarray:
     """Return for each point the share of fresh draws that are no likelier than it."""
     fresh = draw_pattern(pattern, N_DRAWS, 12345)
-    # Both are scaled to the range of the normal points, which a hundred thousand draws exceed a little.
+    # Both are scaled to the range of the normal points, which a hundred thousand draws exceed a
+    # little.
     low, high = np.quantile(fresh, [0.5 / len(points), 1 - 0.5 / len(points)], axis=0)
     tree = cKDTree((fresh - low) / (high - low))
     reference = np.sort(tree.query(tree.data[:20_000], k=NEIGHBOURS)[0][:, -1])

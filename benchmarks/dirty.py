@@ -4,10 +4,10 @@
     python benchmarks/dirty.py --set hospital --set dgov-fd
     python benchmarks/dirty.py --again "ADMERCS()"
 
-The dirty file is read as a user would read it, by `pandas.read_csv` with its defaults; a cell is wrong
-where it differs from the clean file. AUC, average precision and the best F1 over the cells; the tables
-of a dgov folder are pooled. Results are kept in benchmarks/results/dirty.json, and a run goes on
-where the last one stopped. The summary is dirty.md beside it.
+The dirty file is read as a user would read it, by `pandas.read_csv` with its defaults; a cell is
+wrong where it differs from the clean file. AUC, average precision and the best F1 over the cells;
+the tables of a dgov folder are pooled. Results are kept in benchmarks/results/dirty.json, and a run
+goes on where the last one stopped. The summary is dirty.md beside it.
 
 The peer needs no labels either: the rarity of a value in its column (numbers in 20 bins), as in
 histogram-based detectors.
@@ -98,8 +98,9 @@ def summary(results: Results, sets: dict[str, list[str]]) -> str:
         [
             "# Wrong cells of dirty tables",
             "",
-            "AUC, average precision and best F1 over the cells. The published F1 are of methods that are",
-            "shown labelled rows (their number in brackets) or whose best setting was taken (0).",
+            "AUC, average precision and best F1 over the cells. The published F1 are of methods",
+            "that are shown labelled rows (their number in brackets) or whose best setting was",
+            "taken (0).",
             "",
             markdown(["", "tables", "wrong", *DETECTORS, "published F1"], rows),
         ]

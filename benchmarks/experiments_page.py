@@ -3,7 +3,8 @@
     admercs reproduce --defaults --out reproduction
     python benchmarks/experiments_page.py reproduction
 
-The page of results goes between two marks in the text, its figures beside it. `make experiments` does both steps.
+The page of results goes between two marks in the text, its figures beside it. `make experiments`
+does both steps.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python benchmarks/flagged.py
 
 Prints precision and recall of the automatic threshold on the first version of each set of up to
-200,000 cells, and over twelve tables of cars the average precision and in how many of them a context
-of mostly ordinary cars is called anomalous. A benchmark whose files are absent is left out.
+200,000 cells, and over twelve tables of cars the average precision and in how many of them a
+context of mostly ordinary cars is called anomalous. A benchmark whose files are absent is left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ N_TABLES = 12
 
 
 def flagged(benchmark: str) -> np.ndarray:
-    """Return per set the share that is flagged, its precision (NaN if nothing is flagged) and recall."""
+    """Return per set the share flagged, its precision (NaN if nothing is flagged) and recall."""
     found = []
     for item in list_sets(benchmark):
         if item.version > 1 or item.cells > MAX_CELLS:
@@ -66,9 +66,8 @@ def main() -> None:
             flush=True,
         )
     precision, n_false = cars()
-    print(
-        f"cars: average precision {precision:.3f}, a false context in {n_false} of {N_TABLES} tables"
-    )
+    print(f"cars: average precision {precision:.3f},", end=" ")
+    print(f"a false context in {n_false} of {N_TABLES} tables")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: sets as cases, AUC and AP, results on disk, tables, progress."""
+"""What the benchmark scripts share: sets, figures, results on disk, tables, progress."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from admercs.datasets import (
     load_oddbench,
 )
 from admercs.experiments.benchmarks import BenchmarkSet, available, list_sets, load_set
+from admercs.experiments.document import Table
 from admercs.experiments.published import BENCHMARKS as PAPER
 from admercs.experiments.run import duration
 
@@ -57,21 +58,28 @@ def half_of(name: str) -> str:
     return HALVES[int(hashlib.md5(name.encode()).hexdigest(), 16) % 2]
 
 
-def list_cases(benchmark: str, half: str | None = None) -> dict[str, Load]:
-    """Return the sets at hand by name, perhaps of one half only, to be loaded one by one."""
+def list_cases(
+    benchmark: str, half: str | None = None, cells: int = MAX_CELLS, rows: int = 10_000
+) -> dict[str, Load]:
+    """Return the sets at hand by name, to be loaded one by one.
+
+    `half` restricts the sets of OddBench; the paper's sets are no blind test anyway. `cells` is
+    the size of the paper's largest sets, `rows` the most rows of a set of OddBench.
+    """
     if benchmark in PAPER:
         present, _ = available(list_sets(benchmark), None)
         if not present:
             raise DataNotFoundError(f"no file of {benchmark} is at hand")
-        cases: dict[str, Load] = {
+        return {
             item.name: partial(_load_paper, item)
             for item in present
-            if item.version <= MAX_VERSION and item.cells <= MAX_CELLS
+            if item.version <= MAX_VERSION and item.cells <= cells
         }
-    elif benchmark == EXCHANGED:
+    cases: dict[str, Load]
+    if benchmark == EXCHANGED:
         cases = {name: partial(load_wrong, name) for name in list_plain_rows()}
     else:
-        cases = {name: partial(load_odd, name, benchmark) for name in list_oddbench()}
+        cases = {name: partial(load_odd, name, benchmark, rows) for name in list_oddbench()}
     return {name: load for name, load in cases.items() if half in (None, half_of(name))}
 
 
@@ -80,9 +88,9 @@ def _load_paper(item: BenchmarkSet) -> Case:
     return Case(data.X, data.X, data.y)
 
 
-def load_odd(name: str, protocol: str) -> Case:
+def load_odd(name: str, protocol: str, rows: int = 10_000) -> Case:
     """Load a set of OddBench for one of the two protocols."""
-    data = load_oddbench(name)
+    data = load_oddbench(name, max_rows=rows)
     return Case(data.train if protocol == CLEAN else data.test, data.test, data.y)
 
 
@@ -157,7 +165,7 @@ def run(
     tasks: dict[tuple[str, ...], Load],
     methods: dict[str, Callable[[Case], Any]],
 ) -> None:
-    """Compute what is not known yet: each method on each case, with a line of progress for each case.
+    """Compute what is not known yet, each method on each case, and print how it goes.
 
     The key of a result is the key of its case and the name of the method.
     """
@@ -177,17 +185,9 @@ def run(
         print(f"[{done}/{len(missing)}] {': '.join(key)}; about {duration(left)} left", flush=True)
 
 
-def mean_ranks(values: np.ndarray) -> np.ndarray:
-    """Return the mean rank of each column over the rows; 1 is the largest value, ties share."""
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(-values, axis=1).mean(axis=0))
-
-
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    return Table(tuple(header), tuple(map(tuple, rows))).markdown() + "\n"
 
 
 def new_parser(description: str | None, methods: Iterable[str]) -> argparse.ArgumentParser:

@@ -16,27 +16,14 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+import measure
 import numpy as np
-from measure import (
-    CLEAN,
-    CONTAMINATED,
-    Case,
-    Results,
-    auc_ap,
-    list_cases,
-    load_odd,
-    markdown,
-    mean_ranks,
-    new_parser,
-    open_results,
-    publish,
-    run,
-    stop_without_data,
-)
+from measure import CLEAN, CONTAMINATED, Case, Results, auc_ap, list_cases, load_odd
 from sklearn.ensemble import IsolationForest
 from sklearn.preprocessing import StandardScaler
 
 from admercs import ADMERCS
+from admercs.experiments.ranking import mean_ranks
 
 SEED = 0
 # Share of anomalies in a contaminated table, as in the published breakdown.
@@ -132,34 +119,35 @@ def summary(results: Results, names: list[str], title: str) -> str:
         [
             f"# OddBench{title}",
             "",
-            "Mean AUC and average precision, all detectors with their defaults, in one run. Clean: fit",
-            "on normal rows, score the test rows. Contaminated: fit and score the test rows.",
+            "Mean AUC and average precision, all detectors with their defaults, in one run.",
+            "Clean: fit on normal rows, score the test rows. Contaminated: fit and score the",
+            "test rows.",
             "",
-            markdown(["", "sets", *DETECTORS], lines),
+            measure.markdown(["", "sets", *DETECTORS], lines),
             "Mean ranks (1 is best):",
             "",
-            markdown(["", *DETECTORS], ranks),
-            "Published means over all 790 sets of OddBench, clean reference (TaskBridge, Table 4). They",
-            "are over other sets than the table above; most are pre-trained networks.",
+            measure.markdown(["", *DETECTORS], ranks),
+            "Published means over all 790 sets of OddBench, clean reference (TaskBridge,",
+            "Table 4): other sets than in the table above, and most are pre-trained networks.",
             "",
-            markdown(["", "AUC AP"], published),
+            measure.markdown(["", "AUC AP"], published),
         ]
     )
 
 
 def main() -> None:
-    options = new_parser(__doc__, DETECTORS).parse_args()
-    results = open_results("oddbench", options.again)
+    options = measure.new_parser(__doc__, DETECTORS).parse_args()
+    results = measure.open_results("oddbench", options.again)
     names = list(list_cases(CLEAN, options.half))[: options.first]
     tasks = {
         (protocol, name): partial(load_odd, name, protocol)
         for protocol in (CLEAN, CONTAMINATED)
         for name in names
     }
-    run(results, tasks, {name: partial(measured, by) for name, by in DETECTORS.items()})
+    measure.run(results, tasks, {name: partial(measured, by) for name, by in DETECTORS.items()})
     title = f", half “{options.half}”" if options.half else ""
-    publish("oddbench", options, summary(results, names, title))
+    measure.publish("oddbench", options, summary(results, names, title))
 
 
 if __name__ == "__main__":
-    stop_without_data(main)
+    measure.stop_without_data(main)

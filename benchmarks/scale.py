@@ -1,8 +1,9 @@
 """Tables larger than a worker: fit and score on Dask with little memory, against the fit in memory.
 
-Writes tables of mixed columns to disk as Parquet, fits and scores them on two worker processes of one thread and
-2 GB each, and compares time per row and core with the fit of a tenth of the table in memory on one core.
-Time is given on the clock and as processor time, which other work on the machine disturbs less.
+Writes tables of mixed columns to disk as Parquet, fits and scores them on two worker processes of
+one thread and 2 GB each, and compares time per row and core with the fit of a tenth of the table in
+memory on one core. Time is given on the clock and as processor time, which other work on the
+machine disturbs less.
 
     python benchmarks/scale.py                      # 1, 3 and 10 million rows
     python benchmarks/scale.py --rows 1000000
@@ -33,7 +34,7 @@ COLUMNS = 20
 
 
 def make_part(number: int, n: int) -> pd.DataFrame:
-    """Generate a stretch of a mixed table: 13 numbers, 2 counts, 3 texts, a date and a flag; some missing."""
+    """Generate rows of a mixed table: 13 numbers, 2 counts, 3 texts, a date, a flag; with gaps."""
     rng = np.random.default_rng([7, number])
     z, w = rng.normal(size=n), rng.normal(size=n)
     kind = rng.integers(0, 12, n)
@@ -116,7 +117,7 @@ def on_dask(folder: Path) -> dict[str, Any]:
     import dask.dataframe as dd
 
     from admercs import ADMERCS
-    from admercs.distributed import local_cluster
+    from admercs.pipeline.local_cluster import local_cluster
 
     phases: dict[str, float] = {}
     started = time.perf_counter()
@@ -178,15 +179,17 @@ def report(found: list[dict[str, Any]], machine: str) -> str:
     lines = [
         "# Tables larger than a worker",
         "",
-        f"Measured by `benchmarks/scale.py` on {machine}: tables of {COLUMNS} mixed columns in Parquet files of "
-        f"{PART:,} rows, on {N_WORKERS} Dask workers of one thread and {MEMORY} together, against one core "
-        "in memory with a tenth of the rows (on each core at the same time). Reading the files is part of all "
-        "figures. µs are processor time per row (on Dask: of workers, client and scheduler), so they compare cores "
-        "whatever else the machine did; the clock is given beside them. The load is the "
-        "machine's one-minute average right before: where it is above the number of cores, all figures suffer.",
+        f"Measured by `benchmarks/scale.py` on {machine}: tables of {COLUMNS} mixed columns in",
+        f"Parquet files of {PART:,} rows, on {N_WORKERS} Dask workers of one thread and {MEMORY}",
+        "together, against one core in memory with a tenth of the rows (on each core at the same",
+        "time). Reading the files is part of all figures. µs are processor time per row (on Dask:",
+        "of workers, client and scheduler), so they compare cores whatever else the machine did;",
+        "the clock is given beside them. The load is the machine's one-minute average before:",
+        "where it is above the number of cores, all figures suffer.",
         "",
-        "| rows | load | Dask: fit, clock | fit, µs a row | score, µs a row | worker peak | client peak "
-        "| in memory (a tenth): fit, µs a row | of it reading | score, µs a row | ratio fit | ratio fit + score |",
+        "| rows | load | Dask: fit, clock | fit, µs a row | score, µs a row | worker peak "
+        "| client peak | in memory (a tenth): fit, µs a row | of it reading | score, µs a row "
+        "| ratio fit | ratio fit + score |",
         "|---" * 12 + "|",
     ]
     for row in found:
@@ -195,10 +198,11 @@ def report(found: list[dict[str, Any]], machine: str) -> str:
         fits = 1e6 * far["fit_cpu"] / n, 1e6 * near["fit_cpu"] / k
         scores = 1e6 * far["score_cpu"] / n, 1e6 * near["score_cpu"] / k
         lines.append(
-            f"| {n:,} | {row['load']:.1f} | {far['fit_clock']:.0f} s | {fits[0]:.1f} | {scores[0]:.1f} "
-            f"| {far['worker_peak_mb']:.0f} MB | {far['client_peak_mb']:.0f} MB "
-            f"| {fits[1]:.1f} | {1e6 * near['read_cpu'] / k:.1f} | {scores[1]:.1f} | {fits[0] / fits[1]:.2f} "
-            f"| {sum((fits[0], scores[0])) / sum((fits[1], scores[1])):.2f} |"
+            f"| {n:,} | {row['load']:.1f} | {far['fit_clock']:.0f} s | {fits[0]:.1f} "
+            f"| {scores[0]:.1f} | {far['worker_peak_mb']:.0f} MB | {far['client_peak_mb']:.0f} MB "
+            f"| {fits[1]:.1f} | {1e6 * near['read_cpu'] / k:.1f} | {scores[1]:.1f} "
+            f"| {fits[0] / fits[1]:.2f} "
+            f"| {(fits[0] + scores[0]) / (fits[1] + scores[1]):.2f} |"
         )
     lines += ["", "How far the clock was at the end of each phase, in seconds:", ""]
     phases = list(found[-1]["dask"]["phases"])

@@ -1,7 +1,8 @@
 """Speed and memory: ours and the peers, side by side, in the same run.
 
-Every measurement runs in a process of its own with one thread, so that peak memory means something and nothing is
-warm by accident. Compilation is measured apart (`first fit`); all other figures are taken after it.
+Every measurement runs in a process of its own with one thread, so that peak memory means something
+and nothing is warm by accident. Compilation is measured apart (`first fit`); all other figures are
+taken after it.
 
     python benchmarks/speed.py            # everything, about half an hour
     python benchmarks/speed.py --quick    # the small tables only
@@ -102,7 +103,7 @@ def exact_trees(X: np.ndarray) -> tuple[float, float]:
 
 def our_trees(X: np.ndarray) -> tuple[float, float]:
     """Read the table, bin its columns and grow all trees by the same criterion."""
-    from admercs import ADMERCS
+    from admercs import ADMERCS, Method
 
     ends: dict[str, float] = {}
 
@@ -110,7 +111,8 @@ def our_trees(X: np.ndarray) -> tuple[float, float]:
         if done == total:
             ends[phase] = time.perf_counter()
 
-    model = ADMERCS(criterion="variance", min_impurity_decrease=0.0, n_iter=1, verbose=note)
+    method = Method().change({"trees.price": None})
+    model = ADMERCS(method=method, n_iter=1, verbose=note)
     model.fit(X[:500])  # load the compiled code
     start = time.perf_counter()
     model.fit(X)

@@ -5,9 +5,9 @@
     python benchmarks/wrong_values.py --errors sign "factor 10" --first 5
 
 Up to 2,000 normal rows of the smaller sets of OddBench; in 2% of them one value is made wrong (see
-`admercs.datasets.insert_errors`). Results are kept in benchmarks/results/wrong_values.json, and a run
-goes on where the last one stopped; --again drops the results of one detector first. The summary is
-wrong_values.md beside it. OutlierTree takes part if it is installed (extra "benchmark").
+`admercs.datasets.insert_errors`). Results are kept in benchmarks/results/wrong_values.json, and a
+run goes on where the last one stopped; --again drops the results of one detector first. The summary
+is wrong_values.md beside it. OutlierTree takes part if it is installed (extra "benchmark").
 """
 
 from __future__ import annotations
@@ -17,21 +17,9 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+import measure
 import numpy as np
-from measure import (
-    EXCHANGED,
-    Case,
-    Results,
-    auc_ap,
-    list_cases,
-    load_wrong,
-    markdown,
-    new_parser,
-    open_results,
-    publish,
-    run,
-    stop_without_data,
-)
+from measure import EXCHANGED, Case, Results, auc_ap, list_cases, load_wrong
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_predict
@@ -58,7 +46,7 @@ def by_admercs(X: np.ndarray) -> Scores:
 
 
 def by_residuals(make_model: Callable[[], Any], X: np.ndarray) -> Scores:
-    """Predict each column from the others, for rows the model has not seen; robust z of the residuals."""
+    """Predict each column from the others, for rows not seen; robust z of the residuals."""
     X = StandardScaler().fit_transform(X)
     folds = KFold(FOLDS, shuffle=True, random_state=SEED)
     cells = np.empty(X.shape)
@@ -130,8 +118,9 @@ def summary(results: Results, errors: list[str], names: list[str], title: str) -
     text = [
         f"# Wrong values in ordinary rows{title}",
         "",
-        "Means over the sets. Rows: is the row with a wrong value found? Cells: is the value found among",
-        "all cells of the table? Culprit first: how often the wrong cell is the oddest of its row.",
+        "Means over the sets. Rows: is the row with a wrong value found? Cells: is the value found",
+        "among all cells of the table? Culprit first: how often the wrong cell is the oddest of",
+        "its row.",
         "",
     ]
     for error in errors:
@@ -141,7 +130,7 @@ def summary(results: Results, errors: list[str], names: list[str], title: str) -
             found = [results[error, name, detector] for name in known]
             cells = [_mean([one[f] for one in found if f in one]) for f in FIGURES.values()]
             rows.append([detector, *cells])
-        text += [f"## {error} ({len(known)} sets)", "", markdown(["", *FIGURES], rows)]
+        text += [f"## {error} ({len(known)} sets)", "", measure.markdown(["", *FIGURES], rows)]
     return "\n".join(text)
 
 
@@ -150,17 +139,17 @@ def _mean(values: list[float]) -> str:
 
 
 def main() -> None:
-    parser = new_parser(__doc__, DETECTORS)
+    parser = measure.new_parser(__doc__, DETECTORS)
     parser.add_argument("--errors", nargs="+", choices=[*ERRORS, "all"], default=["exchange"])
     options = parser.parse_args()
     errors = list(ERRORS) if "all" in options.errors else options.errors
-    results = open_results("wrong_values", options.again)
+    results = measure.open_results("wrong_values", options.again)
     names = list(list_cases(EXCHANGED, options.half))[: options.first]
     tasks = {(error, name): partial(load_wrong, name, error) for error in errors for name in names}
-    run(results, tasks, {name: partial(measured, by) for name, by in DETECTORS.items()})
+    measure.run(results, tasks, {name: partial(measured, by) for name, by in DETECTORS.items()})
     title = f", half “{options.half}”" if options.half else ""
-    publish("wrong_values", options, summary(results, errors, names, title))
+    measure.publish("wrong_values", options, summary(results, errors, names, title))
 
 
 if __name__ == "__main__":
-    stop_without_data(main)
+    measure.stop_without_data(main)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from admercs import ADMERCS, inspect
+from admercs import ADMERCS, Method, inspect
 from admercs.datasets import make_electric_vehicles, make_synth_i
 
 
@@ -41,7 +41,8 @@ def test_nodes_count_the_rows_of_their_leaves() -> None:
 
 
 def test_likelihoods_are_what_the_paper_sums(rows: np.ndarray) -> None:
-    model = ADMERCS.paper("Synth-I", gamma_delta=1.0, n_iter=1).fit(rows)
+    method = Method.paper("Synth-I").change({"evidence.gamma_delta": 1.0})
+    model = ADMERCS(method=method, n_iter=1).fit(rows)
     log_omega = inspect.likelihoods(model, rows)
     assert (log_omega <= 0).all()
     np.testing.assert_allclose(log_omega.sum(axis=1), model.score_samples(rows), atol=1e-12)

@@ -8,8 +8,9 @@ from admercs._version import __version__
 
 if TYPE_CHECKING:
     from admercs.estimator import ADMERCS
+    from admercs.method.settings import Method
 
-__all__ = ["ADMERCS", "__version__"]
+__all__ = ["ADMERCS", "Method", "__version__"]
 
 
 def __getattr__(name: str) -> object:
@@ -19,4 +20,8 @@ def __getattr__(name: str) -> object:
         from admercs.estimator import ADMERCS
 
         return ADMERCS
+    if name == "Method":
+        from admercs.method.settings import Method
+
+        return Method
     raise AttributeError(f"module 'admercs' has no attribute {name!r}")

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from admercs.detector.fit import FitSettings, Quantiles, fit_model
-from admercs.detector.judge import judge_cells, judge_evidence
-from admercs.detector.model import Model, Settings
-from admercs.detector.persist import ModelFileError, load_model, save_model
-from admercs.evidence.threshold import threshold_from
+from admercs.arrays import Floats, Ints
 from admercs.explain.explain_mixin import is_dask
-from admercs.paper import PAPER_PARAMETERS
+from admercs.method.settings import Method
+from admercs.method.threshold import Quantiles, automatic_threshold
+from admercs.pipeline.fit import Fitted, fit_model
+from admercs.pipeline.model import Model
+from admercs.pipeline.model_file import ModelFileError, load_model, save_model
+from admercs.pipeline.rows import RowsInMemory
+from admercs.pipeline.score import score_cells, score_evidence
 from admercs.progress import progress_printer
 from admercs.report.report_mixin import ReportMixin
-from admercs.table import (
-    Column,
-    Prepared,
-    learn_schema,
-    prepare,
-    read_frame,
-    summarise,
-)
-from admercs.trees.growth import TreeSettings
-from admercs.trees.view import Tree
+from admercs.table import Column, Prepared, prepare, read_frame
 
 __all__ = ["ADMERCS", "ModelFileError"]
 
@@ -41,63 +34,35 @@ __all__ = ["ADMERCS", "ModelFileError"]
 class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     """Finds anomalous rows of a table and says why.
 
-    One decision tree per column predicts it from the others. Each leaf is a context with its own idea of
-    what is normal; a row that breaks the patterns of its contexts is anomalous, a context full of anomalous
-    rows becomes suspicious itself, and its rows are guilty by association.
+    One decision tree per column predicts it from the others. Each leaf is a context with its own
+    idea of what is normal. A row that breaks the patterns of its contexts is anomalous, and a
+    context full of anomalous rows becomes anomalous itself.
 
     Parameters
     ----------
-    criterion : {"distribution", "variance", "paper"}, default="distribution"
-        What a split has to make purer. "distribution": the entropy of the target's values (numbers in
-        quantile bins), which sees crosses, rings and parallel lines as well as shifts of the mean.
-        "variance": variance for numbers, Gini for nominal values. "paper": the same, with
-        `min_impurity_decrease` in the meaning of the paper's experiments.
-    max_depth : int, default=10
-        The most tests on the path to a leaf. The paper's value; few paths get that long. A part of a leaf that
-        is a context of its own takes one or two more.
-    min_samples_leaf : float or int, default=0.02
-        The least rows of a leaf, as a fraction of the table (float; never fewer than 5) or as a number
-        (int); three quarters of it for a part of a leaf. Half of it finds hardly more and takes longer.
-    min_impurity_decrease : float or "auto", default="auto"
-        What a split must at least remove, as a fraction of the root's impurity. "auto": the gain in
-        nats must pay for the split's parameters and for having chosen it among many, so that noise columns
-        are not split at all, for any number of rows and columns; for variance 0.5% of the root's.
-    likelihood : {"area", "paper"}, default="area"
-        How likely a value is in its context. "area": the area of the context's distribution below the
-        density of the value; needs no threshold. Each value is judged by its leaf, perhaps by a wider context,
-        and by the whole table, whose word counts less where the leaf explains the value, and the strongest view
-        speaks. "paper": min(1, κ / τ(ρ)), the noisy-or with γ_δ, and the purest node on the path.
-    rho : float, default=0.9
-        The fraction of a context's rows whose values explanations call typical; with
-        ``likelihood="paper"`` also the fraction that is beyond suspicion.
-    gamma_delta : float, default=0.9
-        Only with ``likelihood="paper"``: how far a single view can condemn a row (γ_δ).
-    gamma_lambda : float, default=0.5
-        How far a single ordinary row acquits a context (γ_λ).
-    n_iter : int, default=20
-        The most rounds of scoring rows and contexts in turn; 1 switches anomalous contexts off, and rows are not
-        compared with those most like them.
-    tol : float, default=1e-6
-        The rounds end when no context's score changes by more.
-    feedback : {"relative", "centred", "paper"}, default="relative"
-        What a row's guilt is measured by. "paper": its evidence. "centred": what exceeds the typical row,
-        which keeps wide tables from suspecting every context. "relative": the same in units of the
-        ordinary spread of evidence, so that it does not matter how many columns speak and how loud; only
-        contexts whose rows stand out on their own are tried, and parts of leaves may be contexts; large
-        ones are judged by a part of their rows, and none in a table of two columns. Then, in a table of up to
-        half a million cells, what the rows most like a row have against them counts against it, too, and if
-        these are far away, all that is odd about it counts more.
-    max_bins : int or "exact", default=254
-        Bins per numeric column in which thresholds are searched; "exact" tries every distinct value.
+    method : Method, default=None
+        All settings of the method and of its steps; None is ``Method()``. Steps are left out by
+        ``replace(Method(), border=None)``.
+    max_depth : int, default=None
+        The most conditions on the path to a leaf; None: as in `method` (10).
+    min_samples_leaf : float or int, default=None
+        The smallest leaf, as a share of the table (float) or in rows (int); None: as in `method`
+        (0.02, and at least 5 rows).
+    max_bins : int or "exact", default=None
+        Bins per numeric column between which thresholds are searched; "exact" tries every distinct
+        value. None: as in `method` (254).
+    n_iter : int, default=None
+        The most rounds of scoring rows and contexts in turn; with 1 no context is anomalous, and
+        rows are not compared with those most like them. None: as in `method` (20).
     nominal : "auto" or list of str or int, default="auto"
         Columns (names, or positions for an array) to be treated as nominal though they hold
         numbers. Text, categories and booleans always are.
     contamination : "auto", float or dict, default="auto"
         Where `predict` draws the line. "auto": at the evidence that an ordinary row exceeds with
-        a chance of 1 in 1,000, by an exponential tail through the median and the 90% quantile of
-        the training evidence; more than 1% of the training rows are flagged only if they stand out from a
-        log-normal tail too. A float: that share of the training rows is flagged. ``{"score": 0.95}``
-        or ``{"evidence": 3.0}``: rows with a higher score or evidence.
+        a chance of 1 in 500, by an exponential tail through the median and the 90% quantile of
+        the training evidence; more than 1% of the training rows are flagged only if they stand out
+        from a log-normal tail too. A float: that share of the training rows is flagged.
+        ``{"score": 0.95}`` or ``{"evidence": 3.0}``: rows with a higher score or evidence.
     n_jobs : int, default=None
         Threads; None is one, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -111,8 +76,6 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         The anomaly score δ of each training row; lazy for a Dask table.
     contexts_ : list of Context
         The anomalous contexts, most anomalous first.
-    trees_ : list of Tree
-        One tree per used column.
     columns_ : tuple of Column
         What became of each column.
     model_ : Model
@@ -142,21 +105,15 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "criterion": [StrOptions({"distribution", "variance", "paper"})],
-        "max_depth": [Interval(Integral, 0, 64, closed="both")],
+        "method": [Method, None],
+        "max_depth": [Interval(Integral, 0, 64, closed="both"), None],
         "min_samples_leaf": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 0.5, closed="right"),
+            None,
         ],
-        "min_impurity_decrease": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "likelihood": [StrOptions({"area", "paper"})],
-        "rho": [Interval(Real, 0, 1, closed="neither")],
-        "gamma_delta": [Interval(Real, 0, 1, closed="right")],
-        "gamma_lambda": [Interval(Real, 0, 1, closed="right")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "feedback": [StrOptions({"relative", "centred", "paper"})],
-        "max_bins": [StrOptions({"exact"}), Interval(Integral, 2, 254, closed="both")],
+        "max_bins": [StrOptions({"exact"}), Interval(Integral, 2, 254, closed="both"), None],
+        "n_iter": [Interval(Integral, 1, None, closed="left"), None],
         "nominal": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right"), dict],
         "n_jobs": [Integral, None],
@@ -167,36 +124,22 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        criterion: str = "distribution",
-        max_depth: int = 10,
-        min_samples_leaf: float = 0.02,
-        min_impurity_decrease: float | str = "auto",
-        likelihood: Literal["area", "paper"] = "area",
-        rho: float = 0.9,
-        gamma_delta: float = 0.9,
-        gamma_lambda: float = 0.5,
-        n_iter: int = 20,
-        tol: float = 1e-6,
-        feedback: str = "relative",
-        max_bins: int | Literal["exact"] = 254,
+        method: Method | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: float | None = None,
+        max_bins: int | Literal["exact"] | None = None,
+        n_iter: int | None = None,
         nominal: Literal["auto"] | Sequence[str | int] = "auto",
         contamination: str | float | dict[str, float] = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | Callable[[str, int, int], None] = 0,
     ) -> None:
-        self.criterion = criterion
+        self.method = method
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.likelihood = likelihood
-        self.rho = rho
-        self.gamma_delta = gamma_delta
-        self.gamma_lambda = gamma_lambda
-        self.n_iter = n_iter
-        self.tol = tol
-        self.feedback = feedback
         self.max_bins = max_bins
+        self.n_iter = n_iter
         self.nominal = nominal
         self.contamination = contamination
         self.n_jobs = n_jobs
@@ -204,26 +147,23 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         self.verbose = verbose
 
     @classmethod
-    def paper(cls, benchmark: str, **overrides: Any) -> Self:
-        """Return a detector with the parameters the paper selected for a benchmark.
+    def paper(cls, benchmark: str, **parameters: Any) -> Self:
+        """Return a detector with the settings the paper selected for a benchmark.
 
         Parameters
         ----------
         benchmark : {"Campos", "CamposHD", "HiCS", "Synth-C", "Synth-C&S", "Synth-I"}
             The benchmark.
-        **overrides : dict
-            Other parameters.
+        **parameters : dict
+            Other parameters of the detector.
 
         Examples
         --------
         >>> from admercs import ADMERCS
-        >>> ADMERCS.paper("HiCS").min_impurity_decrease
+        >>> ADMERCS.paper("HiCS").method.trees.min_impurity_decrease
         0.5
         """
-        if benchmark not in PAPER_PARAMETERS:
-            known = ", ".join(PAPER_PARAMETERS)
-            raise ValueError(f"unknown benchmark {benchmark!r}; the paper has {known}")
-        return cls(**{**PAPER_PARAMETERS[benchmark], **overrides})
+        return cls(method=Method.paper(benchmark), **parameters)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what is normal in a table.
@@ -231,8 +171,9 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : table of n rows and m columns
-            A numpy array, a pandas, polars or pyarrow table; numbers, text, categories, booleans, dates;
-            values may be missing anywhere. A Dask DataFrame is fitted on the active cluster, to the same model.
+            A numpy array, a pandas, polars or pyarrow table; numbers, text, categories, booleans,
+            dates; values may be missing anywhere. A Dask DataFrame is fitted on the active cluster,
+            to the same model.
         y : ignored
             There for scikit-learn's sake.
 
@@ -241,79 +182,74 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         self : ADMERCS
         """
         self._validate_params()
+        progress = progress_printer(self.verbose)
         if is_dask(X):
-            return self._fit_on_cluster(X)
-        frame = read_frame(X)
-        schema = learn_schema(summarise(frame, self.nominal))
-        table = prepare(frame, schema)
-        fitted = fit_model(table, schema, self._fit_settings(), progress_printer(self.verbose))
-        self.model_ = fitted.model
-        self.scores_ = -np.expm1(-fitted.evidence)
-        self.n_iter_ = fitted.n_iter
-        self.offset_ = -self._threshold(partial(np.quantile, fitted.evidence))
-        self._remember_features(frame.names, frame.has_names)
+            return self._fit_on_dask(X, progress)
+        rows = RowsInMemory(read_frame(X), self._threads(), progress)
+        fitted = fit_model(rows, self._method(), self.nominal)
+        self._keep(fitted)
+        self.scores_ = _delta(fitted.evidence[0])
         return self
 
-    def _fit_on_cluster(self, X: Any) -> Self:
-        from admercs.distributed.fit import fit_on_cluster
+    def _fit_on_dask(self, X: Any, progress: Any) -> Self:
+        from admercs.pipeline.cluster_run import ClusterRun
+        from admercs.pipeline.dask_rows import RowsOnDask
+        from admercs.pipeline.local_cluster import some_client
 
-        fitted = fit_on_cluster(
-            X, self.nominal, self._fit_settings(), self._threshold, progress_printer(self.verbose)
-        )
-        self.model_ = fitted.model
-        self.n_iter_ = fitted.n_iter
-        self.offset_ = -fitted.threshold
-        self._remember_features(fitted.model.schema.names, fitted.has_names)
+        with some_client() as client, ClusterRun(client, X, progress) as run:
+            self._keep(fit_model(RowsOnDask(run), self._method(), self.nominal))
         self.scores_ = self.anomaly_score(X)
         return self
 
-    def _fit_settings(self) -> FitSettings:
-        judging = Settings(
-            self.likelihood, self.rho, self.gamma_delta, self.gamma_lambda, self.feedback
-        )
-        trees = TreeSettings(
-            self.criterion, self.max_depth, self.min_samples_leaf, self.min_impurity_decrease,
-            purest_scores=self.likelihood == "paper",
-        )  # fmt: skip
-        return FitSettings(
-            trees=trees,
-            judging=judging,
-            n_iter=self.n_iter,
-            tol=self.tol,
-            max_bins=self.max_bins,
-            n_jobs=self._threads(),
-        )
+    def _method(self) -> Method:
+        """Return the method with the parameters that were given besides."""
+        method = Method() if self.method is None else self.method
+        given = {
+            "trees.max_depth": self.max_depth,
+            "trees.min_samples_leaf": self.min_samples_leaf,
+            "trees.max_bins": self.max_bins,
+        }
+        method = method.change({name: value for name, value in given.items() if value is not None})
+        if self.n_iter == 1:
+            return replace(method, feedback=None, neighbours=None)
+        if self.n_iter is not None and method.feedback is not None:
+            return method.change({"feedback.n_iter": self.n_iter})
+        return method
+
+    def _keep(self, fitted: Fitted) -> None:
+        """Remember what was fitted."""
+        self.model_ = fitted.model
+        self.n_iter_ = fitted.n_iter
+        self.offset_ = -self._threshold(fitted.quantiles)
+        names = fitted.model.schema.names
+        self.n_features_in_ = len(names)
+        if fitted.has_names:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _threshold(self, quantiles: Quantiles) -> float:
         """Return the evidence from which a row is flagged."""
         if self.contamination == "auto":
-            return threshold_from(quantiles)
+            return automatic_threshold(quantiles, self._method().flagging)
         if isinstance(self.contamination, dict):
             return _stated_threshold(self.contamination)
         share: float = self.contamination
         return float(quantiles(np.array([1 - share]))[0])
 
-    def _remember_features(self, names: list[str], has_names: bool) -> None:
-        self.n_features_in_ = len(names)
-        if has_names:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
     def _prepare(self, X: Any) -> Prepared:
-        check_is_fitted(self)
         return prepare(read_frame(X), self.model_.schema)
 
-    def _judge(self, X: Any, finish: Callable[[NDArray[np.float64]], Any], name: str) -> Any:
+    def _score(self, X: Any, finish: Callable[[Floats], Any], name: str) -> Any:
         """Return what `finish` makes of the evidence; for a Dask table a lazy series."""
         check_is_fitted(self)
         if is_dask(X):
-            from admercs.distributed.scoring import lazy_scores
+            from admercs.pipeline.dask_scores import lazy_scores
 
             return lazy_scores(self.model_, X, finish, name)
-        return finish(judge_evidence(self.model_, self._prepare(X), self._threads()))
+        return finish(score_evidence(self.model_, self._prepare(X), self._threads()))
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: Any) -> Floats:
         """Return log(1 − δ) of each row: 0 is perfectly normal, lower is more anomalous.
 
         Parameters
@@ -326,33 +262,34 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         scores : ndarray of float64
             For a Dask table a lazy series with its index and partitions, as with all scores below.
         """
-        return self._judge(X, np.negative, "score")
+        return self._score(X, np.negative, "score")
 
-    def anomaly_score(self, X: Any) -> NDArray[np.float64]:
+    def anomaly_score(self, X: Any) -> Floats:
         """Return the anomaly score δ of each row, between 0 and 1."""
-        return self._judge(X, _delta, "anomaly_score")
+        return self._score(X, _delta, "anomaly_score")
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Return `score_samples` minus `offset_`: negative for anomalies."""
         check_is_fitted(self)
-        return self._judge(X, partial(_decision, self.offset_), "decision")
+        return self._score(X, partial(_decision, self.offset_), "decision")
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> Ints:
         """Return +1 for normal rows and -1 for anomalies."""
         check_is_fitted(self)
-        return self._judge(X, partial(_verdict, self.offset_), "prediction")
+        return self._score(X, partial(_prediction, self.offset_), "prediction")
 
-    def score_cells(self, X: Any) -> NDArray[np.float64]:
+    def score_cells(self, X: Any) -> Floats:
         """Return the evidence that each column's views contribute, rows x columns.
 
-        The sum over a row is exactly ``-score_samples``. Columns that were set aside contribute nothing.
+        The sum over a row is ``-score_samples``, up to rounding. Columns that were set aside
+        contribute nothing.
         """
         check_is_fitted(self)
         if is_dask(X):
-            from admercs.distributed.scoring import lazy_cells
+            from admercs.pipeline.dask_scores import lazy_cells
 
             return lazy_cells(self.model_, X)
-        return judge_cells(self.model_, self._prepare(X), self._threads())
+        return score_cells(self.model_, self._prepare(X), self._threads())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted detector to one file, without pickle.
@@ -361,6 +298,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         parameters = {**self.get_params(), "verbose": 0, "random_state": None}
+        parameters["method"] = None if self.method is None else self.method.to_dict()
         parameters["nominal"] = self.nominal if self.nominal == "auto" else list(self.nominal)
         names = getattr(self, "feature_names_in_", None)
         extra = {
@@ -376,7 +314,10 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a detector written by `save`; nothing in the file is executed."""
         model, extra = load_model(path)
-        detector = cls(**extra["parameters"])
+        parameters = dict(extra["parameters"])
+        if parameters["method"] is not None:
+            parameters["method"] = Method.from_dict(parameters["method"])
+        detector = cls(**parameters)
         detector.model_ = model
         detector.offset_ = extra["offset"]
         detector.n_iter_ = extra["n_iter"]
@@ -392,12 +333,6 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     def columns_(self) -> tuple[Column, ...]:
         """What became of each column."""
         return self._fitted("columns_").schema.columns
-
-    @property
-    def trees_(self) -> list[Tree]:
-        """One tree per used column."""
-        model = self._fitted("trees_")
-        return [Tree(model.forest, model.schema.used, m) for m in range(model.forest.n_trees)]
 
     def _fitted(self, name: str) -> Model:
         """Return the model, or say in scikit-learn's way that there is no such attribute yet."""
@@ -417,15 +352,15 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
 
 
 # Plain functions, so that workers can be sent them.
-def _delta(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+def _delta(evidence: Floats) -> Floats:
     return -np.expm1(-evidence)
 
 
-def _decision(offset: float, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+def _decision(offset: float, evidence: Floats) -> Floats:
     return -evidence - offset
 
 
-def _verdict(offset: float, evidence: NDArray[np.float64]) -> NDArray[np.int64]:
+def _prediction(offset: float, evidence: Floats) -> Ints:
     return np.where(_decision(offset, evidence) < 0, -1, 1)
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from admercs.detector.judge import Judge
-from admercs.detector.model import Model
+from admercs.arrays import Floats, ShortInts
 from admercs.estimator import ADMERCS
+from admercs.pipeline.score import Scorer
 from admercs.table import prepare, read_frame
 from admercs.trees.walk import find_leaves
 
@@ -64,8 +63,9 @@ def tree_nodes(model: ADMERCS) -> list[Node]:
     >>> root.target, root.split_on, root.n_rows
     ('x0', 'x1', 1000)
     """
-    forest = _inner(model).forest
-    names = [column.name for column in _inner(model).schema.used]
+    check_is_fitted(model)
+    forest = model.model_.forest
+    names = [column.name for column in model.model_.schema.used]
     nodes = []
     for number, feature in enumerate(forest.feature.tolist()):
         parent, below = int(forest.parent[number]), (forest.left[number], forest.right[number])
@@ -84,7 +84,7 @@ def tree_nodes(model: ADMERCS) -> list[Node]:
     return nodes
 
 
-def leaves(model: ADMERCS, X: Any) -> NDArray[np.int32]:
+def leaves(model: ADMERCS, X: Any) -> ShortInts:
     """Return the leaf of each row in each tree: rows x trees, as node numbers.
 
     Examples
@@ -97,13 +97,10 @@ def leaves(model: ADMERCS, X: Any) -> NDArray[np.int32]:
     >>> found.shape, inspect.tree_nodes(model)[found[0, 1]].target
     ((1000, 2), 'x1')
     """
-    block = _block(model, X)
-    found = np.empty(block.shape, np.int32)
-    find_leaves(_inner(model).forest, block, found)
-    return found.T
+    return _walk(model, X)[1].T
 
 
-def likelihoods(model: ADMERCS, X: Any) -> NDArray[np.float64]:
+def likelihoods(model: ADMERCS, X: Any) -> Floats:
     """Return how likely each value is in its context: rows x trees, as log ω.
 
     This is what the context says by itself: before the value is compared with the whole table and
@@ -119,15 +116,15 @@ def likelihoods(model: ADMERCS, X: Any) -> NDArray[np.float64]:
     >>> bool(np.median(log_omega[~data.y]) > np.median(log_omega[data.y]))
     True
     """
-    return Judge(_inner(model)).look(_block(model, X)).log_omega.T
+    block, found = _walk(model, X)
+    return Scorer(model.model_).own_likelihoods(block, found).T
 
 
-def _inner(model: ADMERCS) -> Model:
+def _walk(model: ADMERCS, X: Any) -> tuple[Floats, ShortInts]:
+    """Return the working values of a table and their leaves: trees x rows."""
     check_is_fitted(model)
-    return model.model_
-
-
-def _block(model: ADMERCS, X: Any) -> NDArray[np.float64]:
-    """Return the working values of a table: trees x rows."""
-    table = prepare(read_frame(X), _inner(model).schema)
-    return table.block(0, table.n_rows)
+    table = prepare(read_frame(X), model.model_.schema)
+    block = table.block(0, table.n_rows)
+    found = np.empty(block.shape, np.int32)
+    find_leaves(model.model_.forest, block, found)
+    return block, found

@@ -12,13 +12,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def progress_printer(verbose: int | bool | Progress) -> Progress | None:
-    """Return a function to be told ``(phase, done, total)``, or None when nobody wants to know.
-
-    Examples
-    --------
-    >>> progress_printer(0) is None
-    True
-    """
+    """Return a function to call with ``(phase, done, total)``, or None if nothing is printed."""
     if callable(verbose):
         return verbose
     return ProgressPrinter() if verbose else None
@@ -27,20 +21,9 @@ def progress_printer(verbose: int | bool | Progress) -> Progress | None:
 class ProgressPrinter:
     """Prints a running line on a terminal, and a line for each finished phase.
 
-    It is called with ``(phase, done, total)``; a total of 0 means that it is not known.
-
-    Parameters
-    ----------
-    keep : bool, default=True
-        Keep the lines of finished phases. Otherwise nothing is left of them on a terminal, and
-        nothing is printed elsewhere.
-    quiet : bool, default=False
-        Print nothing.
-
-    Attributes
-    ----------
-    shown : bool
-        Whether anything is printed.
+    It is called with ``(phase, done, total)``; a total of 0 means that it is not known. Without
+    `keep`, nothing is left of the lines on a terminal, and nothing is printed elsewhere. `shown`
+    says whether anything is printed.
     """
 
     def __init__(self, keep: bool = True, quiet: bool = False) -> None:

@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from admercs.baselines import ALSO, HiCS
-from admercs.baselines.forest import RegressionForest
-from admercs.baselines.neighbours import local_outlier_factor, nearest
+from admercs.baselines.outlier_factor import local_outlier_factor, nearest
+from admercs.baselines.regression_forest import RegressionForest
 from admercs.datasets import make_synth_c, make_synth_cs
 
 

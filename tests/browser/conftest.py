@@ -30,7 +30,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def sample_path(tmp_path_factory):
-    from admercs.report.page import render_html
+    from admercs.report.html_page import render_html
     from tests.report.sample import sample
 
     path = tmp_path_factory.mktemp("report") / "sample.html"

@@ -175,7 +175,7 @@ def test_downloads_the_flagged_rows(page):
 
 
 def test_downloaded_text_is_no_formula_to_a_spreadsheet(open_page, tmp_path):
-    from admercs.report.page import render_html
+    from admercs.report.html_page import render_html
     from tests.report.sample import sample
 
     data = sample()
@@ -297,7 +297,7 @@ def test_prints_without_controls(page):
 
 
 def test_inside_a_notebook_the_page_is_framed(open_page, sample_path, tmp_path):
-    from admercs.report.page import frame_html
+    from admercs.report.html_page import frame_html
 
     path = tmp_path / "notebook.html"
     framed = frame_html(sample_path.read_text(encoding="utf-8"))

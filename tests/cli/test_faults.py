@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from admercs.cli.csvfile import Reading
 from admercs.cli.errors import UserError
 from admercs.cli.reader import Roles, open_table
-from admercs.cli.sources import Reading
 
 TABLE = "a,b\n" + "".join(f"{k % 7},{k % 5}\n" for k in range(60))
 

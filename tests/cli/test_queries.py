@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from admercs.cli.csvfile import Reading
 from admercs.cli.errors import UsageError, UserError
-from admercs.cli.queries import named_files
+from admercs.cli.queries import quoted_files
 from admercs.cli.reader import Roles, open_table
-from admercs.cli.sources import Reading
 
 ARFF = "@relation r\n@attribute id numeric\n@attribute colour {red, green}\n@data\n1, red\n2, ?\n"
 
@@ -182,4 +182,4 @@ def test_the_option_for_tables_is_not_for_queries(here):
     ],
 )
 def test_places_of_tables(query, files):
-    assert [named.file for named in named_files(query)] == [f"{k}.csv" for k in files.split()]
+    assert [named.file for named in quoted_files(query)[0]] == [f"{k}.csv" for k in files.split()]

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from admercs.cli.csvfile import Reading
 from admercs.cli.errors import UserError
 from admercs.cli.reader import Roles, open_table
-from admercs.cli.sources import Reading
 
 
 def read(*sources, reading=None, roles=None, limit=10**6):

@@ -3,15 +3,22 @@
 import errno
 import os
 import stat
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from admercs.cli.errors import UsageError, UserError
-from admercs.cli.sinks import open_sink
+from admercs.cli.sinks import open_outputs
 
 TABLE = pa.table({"row": [1, 2], "why": ['say "hi", you', None], "score": [0.5, 0.25]})
+
+
+@contextmanager
+def open_sink(path):
+    with open_outputs(path) as outputs:
+        yield outputs.sink
 
 
 def left(folder):
@@ -67,7 +74,7 @@ def test_a_full_disk_is_an_error_that_says_so(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("admercs.cli.sinks._JsonWriter.write_table", full)
+    monkeypatch.setattr("admercs.cli.sinks._json_line", full)
     message = r"cannot write .*s\.jsonl: no space left"
     with pytest.raises(UserError, match=message), open_sink(str(path)) as sink:
         sink.write(TABLE)

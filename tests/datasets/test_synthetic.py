@@ -68,7 +68,8 @@ def test_who_knows_the_pattern_finds_every_outlier(all_c):
     """Points of a pattern lie closer to other points of it than outliers do."""
     aucs = []
     for data in all_c:
-        # The set was scaled to the range of its normal points, which tells the scale to one part in hundred.
+        # The set was scaled to the range of its normal points, which tells the scale to one part in
+        # hundred.
         known = draw_pattern(data.name, 50_000, 1)
         low, high = np.quantile(known, [0.0005, 0.9995], axis=0)
         distance, _ = cKDTree((known - low) / (high - low)).query(data.X)

@@ -11,48 +11,26 @@ from admercs.density.fitting import (
     check_grids,
     code_layout,
     finish_target,
-    fit_target,
     start_target,
-    value_limits,
 )
 from admercs.density.likelihoods import of_counts
 from admercs.density.lookup import read_likelihood
-from admercs.table.columns import Column
 
 from .tools import (
     HEAVY,
     PAPER,
+    SHARES,
     encode,
     fit_columns,
     fit_one,
+    fit_target,
     log_likelihood,
     make_forest,
     numeric,
     plan_one,
     quantile_edges,
+    value_limits,
 )
-
-WITH_HEAVY = replace(PAPER, kernel=HEAVY)
-NOMINAL = Column("colour", 1, "nominal", "text", categories=("red", "green", "blue"), n_grouped=4)
-DISCRETE = Column("doors", 2, "numeric", "integer", distinct=(2.0, 4.0, 5.0))
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    """A continuous, a nominal and a discrete target, three leaves each, some values missing."""
-    rng = np.random.default_rng(7)
-    n = 1500
-    group = rng.integers(0, 3, n)
-    values = [
-        np.where(rng.random(n) < 0.04, np.nan, rng.normal(3.0 * group, 1 + group)),
-        np.where(rng.random(n) < 0.5, group + 1.0, rng.integers(1, 5, n)),
-        rng.choice([2.0, 4.0, 5.0], size=n, p=[0.05, 0.6, 0.35]),
-    ]
-    values[2][group == 2] = np.nan
-    forest = make_forest(3, 3, 3, scorers={3: 2})
-    leaves = np.stack([forest.leaves(m)[group] for m in range(3)]).astype(np.int32)
-    columns = [numeric(), NOMINAL, DISCRETE]
-    return forest, values, leaves, columns
 
 
 def assert_equal(a, b):
@@ -60,13 +38,13 @@ def assert_equal(a, b):
         np.testing.assert_array_equal(left, right, err_msg=name)
 
 
-@pytest.mark.parametrize(("n_jobs", "settings"), [(2, PAPER), (3, WITH_HEAVY)])
-def test_threads_and_the_order_of_rows_change_nothing(mixed, n_jobs, settings):
+@pytest.mark.parametrize("settings", [PAPER, HEAVY])
+def test_the_order_of_rows_changes_nothing(mixed, settings):
     forest, values, leaves, columns = mixed
-    once = fit_columns(forest, values, leaves, columns, settings)
-    order = np.random.default_rng(n_jobs).permutation(leaves.shape[1])
+    once = fit_columns(forest, values, leaves, columns, settings, {3: 2})
+    order = np.random.default_rng(2).permutation(leaves.shape[1])
     moved = [x[order] for x in values]
-    again = fit_columns(forest, moved, leaves[:, order], columns, settings, n_jobs=n_jobs)
+    again = fit_columns(forest, moved, leaves[:, order], columns, settings, {3: 2})
     assert_equal(once, again)
 
 
@@ -87,21 +65,19 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces, settings):
     counted = count(plan, start.grids)
     check = check_grids(start, counted)
     again = count(*check.to_count(start)) if len(check.slots) else None
-    return finish_target(start, counted, check, again)
+    return finish_target(start, counted, check, again, SHARES)
 
 
 @hypothesis_settings(max_examples=15, deadline=None)
-@given(
-    cuts=st.lists(st.integers(0, 1500), max_size=5), settings=st.sampled_from([PAPER, WITH_HEAVY])
-)
+@given(cuts=st.lists(st.integers(0, 1500), max_size=5), settings=st.sampled_from([PAPER, HEAVY]))
 def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts, settings):
     forest, values, leaves, columns = mixed
-    plan, edges = plan_one(forest), quantile_edges(values[0])
+    plan, edges = plan_one(forest, scorers={3: 2}), quantile_edges(values[0])
     x = values[0].copy()
     x[leaves[0] == forest.leaves(0)[0]] = 1.25  # one leaf is constant and needs a second grid
     pieces = np.split(np.arange(1500), sorted(cuts))
     in_pieces = fit_in_pieces(plan, x, leaves[0], columns[0], edges, pieces, settings)
-    whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, lambda: x, settings)
+    whole = fit_target(plan, encode(x, edges), leaves[0], columns[0], edges, x, settings)
     assert_equal(in_pieces, whole)
 
 
@@ -109,8 +85,8 @@ def test_few_values_in_pieces(mixed):
     forest, values, leaves, columns = mixed
     plan, codes = plan_one(forest, 1), values[1].astype(np.uint8)
     parts = [count_codes(codes[p], leaves[1][p], plan, 5) for p in (slice(600), slice(600, None))]
-    in_pieces = of_counts(columns[1], node_counts(plan, parts[0] + parts[1]), PAPER)
-    whole = fit_target(plan, codes, leaves[1], columns[1], np.empty(0), lambda: values[1], PAPER)
+    in_pieces = of_counts(columns[1], node_counts(plan, parts[0] + parts[1]), PAPER, SHARES)
+    whole = fit_target(plan, codes, leaves[1], columns[1], np.empty(0), values[1], PAPER)
     assert_equal(in_pieces, whole)
 
 
@@ -125,7 +101,7 @@ def test_about_a_fraction_rho_of_the_rows_is_fully_typical(rho):
 @hypothesis_settings(max_examples=15, deadline=None, derandomize=True)
 @given(
     scale=st.floats(1e-3, 1e3), sign=st.sampled_from([-1, 1]), shift=st.floats(-100, 100),
-    settings=st.sampled_from([PAPER, WITH_HEAVY]),
+    settings=st.sampled_from([PAPER, HEAVY]),
 )  # fmt: skip
 def test_likelihoods_do_not_depend_on_units(mixed, scale, sign, shift, settings):
     _, values, leaves, _ = mixed
@@ -154,88 +130,14 @@ def test_an_extreme_value_changes_nothing_for_the_others():
     np.testing.assert_allclose(far[1:], without, atol=0.02)
 
 
-def test_nominal_targets(mixed):
-    forest, values, leaves, columns = mixed
-    fitted = fit_columns(forest, values, leaves, columns)
-    slot = fitted.slot[forest.leaves(1)[0]]
-    rows = leaves[1] == forest.leaves(1)[0]
-    counts = np.bincount(values[1][rows].astype(int), minlength=5)[1:]
-    share = counts / counts.sum()
-    share[3] /= 4  # four rare values share the last code
-    tau = np.exp(fitted.log_tau[slot])
-    for code in range(1, 5):
-        expected = min(1.0, share[code - 1] / tau)
-        assert np.exp(log_likelihood(fitted, 1, slot, code)) == pytest.approx(expected)
-    assert np.all(fitted.count[fitted.value_ptr[slot] : fitted.value_ptr[slot + 1]] == counts)
-
-
 def test_a_discrete_column_with_fewer_bins_than_values(mixed):
-    forest, values, leaves, _ = mixed
+    forest, values, leaves, columns = mixed
     plan, x = plan_one(forest, 2), values[2]
-    own = fit_target(plan, encode(x, np.array([3.0, 4.5])), leaves[2], DISCRETE,
-                     np.array([3.0, 4.5]), lambda: x, PAPER)  # fmt: skip
-    joined = fit_target(plan, encode(x, np.array([4.5])), leaves[2], DISCRETE,
-                        np.array([4.5]), lambda: x, PAPER)  # fmt: skip
+    own = fit_target(plan, encode(x, np.array([3.0, 4.5])), leaves[2], columns[2],
+                     np.array([3.0, 4.5]), x, PAPER)  # fmt: skip
+    joined = fit_target(plan, encode(x, np.array([4.5])), leaves[2], columns[2],
+                        np.array([4.5]), x, PAPER)  # fmt: skip
     assert_equal(own, joined)
-
-
-def test_an_unseen_value_counts_as_seen_once(mixed):
-    forest, values, leaves, columns = mixed
-    fitted = fit_columns(forest, values, leaves, columns)
-    slot = fitted.slot[forest.leaves(2)[0]]
-    expected = min(0.0, -np.log(fitted.n[slot]) - fitted.log_tau[slot])
-    for unseen in (3.0, 4.5, -1e300, 1e300):
-        assert log_likelihood(fitted, 2, slot, unseen) == pytest.approx(expected)
-
-
-def test_a_leaf_where_every_value_is_missing(mixed):
-    forest, values, leaves, columns = mixed
-    fitted = fit_columns(forest, values, leaves, columns)
-    slot = fitted.slot[forest.leaves(2)[2]]
-    assert fitted.n[slot] == fitted.n_missing[slot]
-    assert log_likelihood(fitted, 2, slot, np.nan) == 0
-    assert log_likelihood(fitted, 2, slot, 4.0) == pytest.approx(-np.log(fitted.n[slot]))
-    x = np.where(leaves[0] == forest.leaves(0)[2], np.nan, values[0])
-    fitted = fit_columns(make_forest(3), [x], leaves[:1])
-    slot = fitted.slot[forest.leaves(0)[2]]
-    assert log_likelihood(fitted, 0, slot, np.nan) == 0
-    assert log_likelihood(fitted, 0, slot, 0.5) == pytest.approx(-np.log(fitted.n[slot]))
-
-
-def test_a_missing_value_is_as_likely_as_it_is_rare(mixed):
-    forest, values, leaves, columns = mixed
-    fitted = fit_columns(forest, values, leaves, columns)
-    root = fitted.slot[0]
-    n_missing = np.isnan(values[0]).sum()
-    odds = n_missing / (1500 - n_missing)
-    assert np.exp(log_likelihood(fitted, 0, root, np.nan)) == pytest.approx(odds)
-
-
-def test_blocks_and_single_values_are_read_alike(mixed):
-    forest, values, leaves, columns = mixed
-    fitted = fit_columns(forest, values, leaves, columns)
-    for m in range(3):
-        nodes = forest.scorer[leaves[m]]
-        block = read_likelihood(fitted, m, nodes, values[m])
-        single = [
-            log_likelihood(fitted, m, fitted.slot[node], x)
-            for node, x in zip(nodes[:50], values[m][:50], strict=True)
-        ]
-        np.testing.assert_array_equal(block[:50], single)
-        assert np.all(block <= 0)
-
-
-def test_progress_is_reported_and_errors_come_through(mixed):
-    forest, values, leaves, columns = mixed
-    seen = []
-    fit_columns(forest, values, leaves, columns, progress=lambda *step: seen.append(step))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
-
-    def stop(done, total):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fit_columns(forest, values, leaves, columns, n_jobs=2, progress=stop)
 
 
 def test_rank_codes_of_exact_mode():
@@ -244,7 +146,7 @@ def test_rank_codes_of_exact_mode():
     edges = (ordered[1:] + ordered[:-1]) / 2
     plan = plan_one(make_forest(1))
     leaves = np.zeros(3000, np.int32)
-    exact = fit_target(plan, encode(x, edges), leaves, numeric(), edges, lambda: x, PAPER)
+    exact = fit_target(plan, encode(x, edges), leaves, numeric(), edges, x, PAPER)
     binned = fit_one(x)
     assert exact.bandwidth[0] == pytest.approx(binned.bandwidth[0], rel=0.02)
 

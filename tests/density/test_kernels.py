@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from admercs.density.kernels import RATIO
+from admercs.density.kernels import RATIO, kernel_shape
 
-from .tools import GAUSSIAN, HEAVY
+from .tools import HEAVY, PAPER
 
 
 def kernel_at(u):
-    shape = HEAVY.shape()
+    shape = kernel_shape(HEAVY)
     width = (shape.width * float(RATIO) ** np.arange(len(shape.width))[:, None]).ravel()
     parts = zip(shape.height.ravel(), width, strict=True)
     return sum(a * np.exp(-0.5 * (u / w) ** 2) for a, w in parts) / np.sqrt(2 * np.pi)
@@ -30,6 +30,6 @@ def test_it_falls_all_the_way_and_integrates_to_one():
 
 
 def test_the_gaussian_is_a_single_level():
-    shape = GAUSSIAN.shape()
+    shape = kernel_shape(PAPER)
     assert shape.peak == 1
     assert shape.height.tolist() == [[1, 0]]

@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import norm
 
 from admercs.density.likelihoods import CONTINUOUS
-from admercs.density.lookup import typical_region, typical_values
+from admercs.density.lookup import read_likelihood, typical_region, typical_values
 from admercs.table.columns import Column
 
-from .tools import PAPER, density_curve, fit_columns, fit_one, make_forest
+from .tools import PAPER, density_curve, fit_columns, fit_one, log_likelihood, make_forest
 
 
 def test_the_region_of_a_normal_sample_is_its_middle():
@@ -72,3 +72,17 @@ def test_typical_values_come_by_frequency():
     assert typical_values(fitted, 0) == [(1, 0.65), (0, 0.2), (2, 0.13)]
     assert fitted.kind[0] != CONTINUOUS
     assert fit_one(np.arange(50.0)).kind[0] == CONTINUOUS
+
+
+def test_blocks_and_single_values_are_read_alike(mixed):
+    forest, values, leaves, columns = mixed
+    fitted = fit_columns(forest, values, leaves, columns, scorers={3: 2})
+    for m in range(3):
+        nodes = np.where(leaves[m] == 3, 2, leaves[m])
+        block = read_likelihood(fitted, m, nodes, values[m])
+        single = [
+            log_likelihood(fitted, m, fitted.slot[node], x)
+            for node, x in zip(nodes[:50], values[m][:50], strict=True)
+        ]
+        np.testing.assert_array_equal(block[:50], single)
+        assert np.all(block <= 0)

@@ -14,7 +14,6 @@ from admercs.density.tables import tabulate
 
 from .tools import (
     HEAVY,
-    PAPER,
     SHAPES,
     count_one,
     density_curve,
@@ -24,8 +23,6 @@ from .tools import (
     make_forest,
 )
 
-SETTINGS = replace(PAPER, kernel=HEAVY)
-
 
 def fit_heavy(x, rho=0.9, limits=None):
     """Fit a single distribution with mirrors at its own ends, or at the limits given."""
@@ -34,7 +31,7 @@ def fit_heavy(x, rho=0.9, limits=None):
     bandwidth = select_bandwidths(counts, grids, spread, grids.central[0], 40)
     limits = limits or (float(x.min()), float(x.max()))
     tables = tabulate(counts, grids, spread.n, bandwidth, HEAVY, limits)
-    settings = replace(SETTINGS, rho=rho)
+    settings = replace(HEAVY, rho=rho)
     target = of_tables(np.array([[0, len(x)]]), bandwidth, tables, np.zeros(6), settings)
     return assemble([target], [plan.nodes], 1)
 
@@ -84,7 +81,7 @@ def test_leaves_are_reflected_at_the_ends_of_the_column():
     x = np.where(group == 0, rng.uniform(0, 1, 2000), rng.uniform(3, 4, 2000))
     forest = make_forest(2)
     leaves = forest.leaves(0)[group].astype(np.int32)
-    fitted = fit_columns(forest, [x], leaves[None], settings=SETTINGS)
+    fitted = fit_columns(forest, [x], leaves[None], settings=HEAVY)
     for leaf in (0, 1):
         slot = fitted.slot[forest.leaves(0)[leaf]]
         points = np.linspace(-1, 5, 101)
@@ -146,7 +143,7 @@ def test_far_is_odder_than_near():
     ids=["one", "none", "constant", "huge", "largest", "smallest"],
 )
 def test_odd_columns_are_survived(x):
-    fitted = fit_one(x, SETTINGS)
+    fitted = fit_one(x, HEAVY)
     log_omega = read_likelihood(fitted, 0, np.zeros(len(x), np.int32), x)
     assert np.all(np.isfinite(log_omega))
     assert np.all(log_omega <= 0)

@@ -6,7 +6,7 @@ from admercs.density.grids import lay_grids
 from admercs.density.tables import max_points, tabulate
 
 from .tools import (
-    GAUSSIAN,
+    PAPER,
     SHAPES,
     density_curve,
     direct_log_density,
@@ -56,7 +56,7 @@ def tabulate_one(x, h, cells=4096):
     grids = lay_grids(np.zeros(1), np.array([h * cells / 16]), np.array([10**6]))
     counts = count_values(x, np.zeros(len(x), np.int32), plan, grids)
     n, nowhere = np.array([float(len(x))]), (-np.inf, np.inf)
-    return tabulate(counts, grids, n, np.array([h]), GAUSSIAN, nowhere)
+    return tabulate(counts, grids, n, np.array([h]), PAPER, nowhere)
 
 
 def test_isolated_rows_need_no_table():

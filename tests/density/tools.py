@@ -18,18 +18,28 @@ from admercs.density.counts import (
     node_counts,
     plan_target,
 )
-from admercs.density.fitting import fit_likelihoods
+from admercs.density.fitting import (
+    check_grids,
+    code_layout,
+    finish_target,
+    start_target,
+    target_codes,
+)
 from admercs.density.grids import Grids, place_grids
-from admercs.density.kernels import RATIO, DensitySettings, Kernel
-from admercs.density.likelihoods import Likelihoods
+from admercs.density.kernels import RATIO, kernel_shape
+from admercs.density.likelihoods import CONTINUOUS, Likelihoods, assemble, column_kind, of_counts
 from admercs.density.lookup import entries, read_likelihood, to_log_density
+from admercs.method.settings import Density, Tail
 from admercs.table.columns import Column
 from admercs.trees.forest import Forest
 
 Floats = NDArray[np.float64]
 
-GAUSSIAN, HEAVY = Kernel(heavy_share=0.0), Kernel()
-PAPER = DensitySettings(GAUSSIAN, area=False)
+PAPER = Density(heavy_share=0.0, area=False)
+HEAVY = Density(area=False)
+SHARES = Tail().shares
+
+Scorers = dict[int, int]  # leaves that another node on their path scores
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -48,8 +58,8 @@ def log_likelihood(fitted: Likelihoods, target: int, slot: int, x: float) -> flo
     return float(read_likelihood(fitted, target, node, np.array([x]))[0])
 
 
-def make_forest(*leaf_counts: int, scorers: dict[int, int] | None = None) -> Forest:
-    """Build one balanced tree per number of leaves; ``scorers`` sends leaves to other nodes."""
+def make_forest(*leaf_counts: int) -> Forest:
+    """Build one balanced tree per number of leaves."""
     root, feature, left, right, parent = [0], [], [], [], []
 
     def grow(n_leaves: int, above: int) -> int:
@@ -67,16 +77,13 @@ def make_forest(*leaf_counts: int, scorers: dict[int, int] | None = None) -> For
         grow(n_leaves, -1)
         root.append(len(feature))
     n = len(feature)
-    scorer = np.where(np.array(feature) < 0, np.arange(n), -1).astype(np.int32)
-    for leaf, node in (scorers or {}).items():
-        scorer[leaf] = node
     return Forest(
         root=np.array(root), feature=np.array(feature, np.int32), threshold=np.zeros(n),
-        lower=np.zeros(n), upper=np.zeros(n), bin=np.zeros(n, np.int32), subset=np.full(n, -1, np.int32),
+        bin=np.zeros(n, np.int32), subset=np.full(n, -1, np.int32),
         missing_left=np.zeros(n, bool), left=np.array(left, np.int32),
         right=np.array(right, np.int32), parent=np.array(parent, np.int32),
-        n=np.zeros(n, np.int64), impurity=np.zeros(n), scorer=scorer, wider=np.full(n, -1, np.int32),
-        subsets=np.zeros((0, 4), np.uint64), idle=np.zeros(n, np.uint64),
+        n=np.zeros(n, np.int64), impurity=np.zeros(n), paid=np.ones(n, np.bool_),
+        subsets=np.zeros((0, 4), np.uint64),
     )  # fmt: skip
 
 
@@ -102,8 +109,8 @@ def fit_columns(
     values: Sequence[Floats],
     leaves: NDArray[np.int32],
     columns: Sequence[Column] | None = None,
-    settings: DensitySettings = PAPER,
-    **more: object,
+    settings: Density = PAPER,
+    scorers: Scorers | None = None,
 ) -> Likelihoods:
     """Encode working values as the table room does, and fit."""
     columns = columns or [numeric(f"x{m}") for m in range(len(values))]
@@ -119,20 +126,47 @@ def fit_columns(
         else:
             edges.append(quantile_edges(x))
             codes.append(encode(x, edges[-1]))
-    return fit_likelihoods(
-        forest, np.stack(codes), leaves, values.__getitem__, edges, columns, settings, **more
-    )  # type: ignore[arg-type]
+    plans = [plan_one(forest, m, scorers) for m in range(len(columns))]
+    parts = [
+        fit_target(plans[m], codes[m], leaves[m], column, edges[m], values[m], settings)
+        for m, column in enumerate(columns)
+    ]
+    return assemble(parts, [plan.nodes for plan in plans], len(forest.n))
 
 
-def fit_one(x: Floats, settings: DensitySettings = PAPER) -> Likelihoods:
+def fit_target(
+    plan: TargetPlan, codes: NDArray[np.uint16], leaves: NDArray[np.int32], column: Column,
+    edges: Floats, x: Floats, settings: Density,
+) -> Likelihoods:  # fmt: skip
+    """Take the steps from counted rows to likelihoods for rows in one piece."""
+    codes = target_codes(column, edges, codes, lambda: x)
+    counts = node_counts(plan, count_codes(codes, leaves, plan, *code_layout(column, edges)))
+    if column_kind(column) != CONTINUOUS:
+        return of_counts(column, counts, settings, SHARES)
+    start = start_target(plan, counts, edges, value_limits(x), settings)
+    counted = count_values(x, leaves, plan, start.grids)
+    check = check_grids(start, counted)
+    more = check.to_count(start)
+    again = more and count_values(x, leaves, *more)
+    return finish_target(start, counted, check, again, SHARES)
+
+
+def value_limits(x: Floats) -> tuple[float, float]:
+    """Return the smallest and the largest value; (0, 0) where there is none."""
+    present = x[~np.isnan(x)]
+    return (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+
+
+def fit_one(x: Floats, settings: Density = PAPER) -> Likelihoods:
     """Fit a single distribution: a tree that is only a root."""
     leaves = np.zeros((1, len(x)), np.int32)
     return fit_columns(make_forest(1), [np.asarray(x, float)], leaves, settings=settings)
 
 
-def plan_one(forest: Forest, target: int = 0) -> TargetPlan:
-    """Plan the distributions of all scoring nodes of one tree."""
-    return plan_target(forest, target, forest.judges(target))
+def plan_one(forest: Forest, target: int = 0, scorers: Scorers | None = None) -> TargetPlan:
+    """Plan the distributions of the root and of all nodes that score a leaf of one tree."""
+    scoring = [(scorers or {}).get(int(leaf), int(leaf)) for leaf in forest.leaves(target)]
+    return plan_target(forest, target, np.unique([int(forest.root[target]), *scoring]))
 
 
 def density_curve(fitted: Likelihoods, slot: int, points: Floats) -> Floats:
@@ -195,7 +229,7 @@ def heavy_log_density(x: Floats, h: float, points: Floats, limits: tuple[float, 
 
     Beyond a limit the sum without reflection, raised by a factor so that it meets the other there.
     """
-    shape = HEAVY.shape()
+    shape = kernel_shape(HEAVY)
     width = (shape.width * float(RATIO) ** np.arange(len(shape.width))[:, None] * h).ravel()
     height = (shape.height / shape.peak).ravel()
 

@@ -5,13 +5,13 @@ import sys
 import numpy as np
 import pytest
 
-from admercs import ADMERCS
+from admercs import ADMERCS, Method
 from admercs.baselines import ALSO, HiCS
 from admercs.datasets import make_synth_i
 from admercs.experiments import run
 from admercs.experiments.algorithms import REGISTRY, Scored
 from admercs.experiments.benchmarks import list_sets
-from admercs.experiments.grid import score_grid
+from admercs.experiments.grid import paper_method, score_grid
 from admercs.experiments.published import GRIDS, SELECTED
 from admercs.experiments.run import evaluate, plan, run_tasks
 from admercs.experiments.store import Result, Store
@@ -68,13 +68,14 @@ def test_hics_agrees_with_the_estimator(rows):
 @pytest.mark.parametrize("benchmark", ["Campos", "Synth-I"])
 def test_cached_grid_agrees_with_the_detector(rows, benchmark):
     point = SELECTED["AD-MERCS", benchmark]
+    assert paper_method(point) == Method.paper(benchmark)
     others = [
         {**point, "rho": 0.7},
         {**point, "gamma_delta": 0.2, "gamma_lambda": 0.9},
         {**point, "min_impurity_decrease": 0.5},
     ]
     for scored in score_grid(rows, [point, *others]):
-        model = ADMERCS.paper(benchmark, **scored.point).fit(rows)
+        model = ADMERCS(method=paper_method(scored.point)).fit(rows)
         np.testing.assert_allclose(scored.scores, -model.score_samples(rows), atol=1e-9)
 
 

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,13 +42,3 @@ def table() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def model(table: pd.DataFrame) -> ADMERCS:
     return ADMERCS().fit(table)
-
-
-@pytest.fixture(scope="session")
-def data() -> Path:
-    """Return the folder with the real tables, or skip the test."""
-    here = Path(__file__).parents[2]
-    folder = Path(os.environ.get("ADMERCS_DATA", here.parent / "shared" / "data"))
-    if not (folder / "zoo.csv").exists():
-        pytest.skip(f"the real tables are not in {folder}; set ADMERCS_DATA to their folder")
-    return folder

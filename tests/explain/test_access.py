@@ -12,13 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from admercs import ADMERCS
+from admercs import ADMERCS, Method, inspect
 from admercs.datasets import make_electric_vehicles
 from admercs.explain import Condition, Context
 from admercs.explain.access import ModelAccess
+from admercs.method.contexts import Contexts
 from admercs.trees.forest import Forest
 from tests.explain.conftest import mixed_table
 from tests.explain.truth import Table
+
+PAPER_TREES = replace(Method(), trees=Method.paper("Campos").trees)
 
 
 class Counter:
@@ -73,7 +76,7 @@ def test_mixed_tables(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"min_samples_leaf": 5, "max_depth": 20}, {"max_bins": "exact"}, {"criterion": "paper"}],
+    [{"min_samples_leaf": 5, "max_depth": 20}, {"max_bins": "exact"}, {"method": PAPER_TREES}],
     ids=["small leaves", "exact", "paper"],
 )
 def test_other_settings(parameters: dict[str, object]) -> None:
@@ -92,9 +95,9 @@ def test_real_tables(data: Path, file: str) -> None:
 def test_who_has_teeth_need_not_have_a_backbone_too(data: Path) -> None:
     animals = pd.read_csv(data / "zoo.csv").set_index("animal_name").drop(columns="class_type")
     assert animals.loc[animals["toothed"] == 1, "backbone"].eq(1).all()
-    model = ADMERCS().fit(animals)
-    tree = next(tree for tree in model.trees_ if tree.target == "tail")
-    assert tree.attributes == ["toothed", "backbone"]
+    model = ADMERCS(method=Method().change({"trees.group_rows": 0})).fit(animals)
+    nodes = [node for node in inspect.tree_nodes(model) if node.target == "tail"]
+    assert {node.split_on for node in nodes} == {"toothed", "backbone", None}
     tails = [context for context in every_context(model) if context.target == "tail"]
     said = {tuple(condition.text for condition in context.conditions) for context in tails}
     assert ("toothed = 1",) in said
@@ -104,7 +107,16 @@ def test_who_has_teeth_need_not_have_a_backbone_too(data: Path) -> None:
 def access_to(forest: Forest) -> ModelAccess:
     """Return access to a model of which only the trees matter."""
     nothing = SimpleNamespace(used=())
-    return ModelAccess(SimpleNamespace(forest=forest, likelihoods=None, schema=nothing))
+    redundant = np.zeros(len(forest.feature), np.uint64)
+    return ModelAccess(
+        SimpleNamespace(
+            forest=forest,
+            likelihoods=None,
+            schema=nothing,
+            contexts=Contexts.none(),
+            redundant=redundant,
+        )
+    )
 
 
 def chain() -> Forest:
@@ -132,8 +144,8 @@ def chain() -> Forest:
     nothing = np.zeros(n, np.int32)
     subsets = np.array([[0b110, 0, 0, 0]], np.uint64)
     return Forest(
-        np.array([0, n]), feature, threshold, threshold, threshold, nothing, subset, missing, left, right, parent,
-        np.ones(n, np.int64), np.ones(n), nothing, nothing - 1, subsets, np.zeros(n, np.uint64),
+        np.array([0, n]), feature, threshold, nothing, subset, missing, left, right, parent,
+        np.ones(n, np.int64), np.ones(n), feature >= 0, subsets,
     )  # fmt: skip
 
 
@@ -152,6 +164,6 @@ def test_the_other_side_of_a_split() -> None:
     ranges = access_to(chain()).ranges(7)  # job not in {1, 2}
     assert [code for code in range(1, 7) if ranges[0].allows(code)] == [3, 4, 5, 6]
     assert ranges[0].missing
-    inside = ranges[0].contains_all(np.array([1.0, 3.0, np.nan]), nominal=True)
+    inside = ranges[0].contains(np.array([1.0, 3.0, np.nan]), nominal=True)
     assert inside.tolist() == [False, True, True]
-    assert ranges[1].contains_all(np.array([30.0, 31.0]), nominal=False).tolist() == [True, False]
+    assert ranges[1].contains(np.array([30.0, 31.0]), nominal=False).tolist() == [True, False]

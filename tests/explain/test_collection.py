@@ -30,7 +30,7 @@ def test_dict_is_ready_for_json(model, table) -> None:
     row = made["rows"][0]
     assert list(row) == [
         "label", "score", "evidence", "percentile", "reasons", "rest", "n_rest", "by_association",
-        "factor", "apart", "cells",
+        "cells",
     ]  # fmt: skip
     reason = next(row["reasons"][0] for row in made["rows"] if row["reasons"])
     assert list(reason) == [

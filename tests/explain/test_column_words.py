@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admercs.explain.column_words import ColumnWords, join, listed, number
+from admercs.explain.column_words import ColumnWords, join, listed, name_and_unit, number, percent
 from admercs.table.columns import Column
 
 
@@ -138,3 +138,33 @@ def test_moments_centuries_away_are_not_a_moment_off() -> None:
     ticks = (far - dt.datetime(1970, 1, 1)) // dt.timedelta(seconds=1) * 10**9
     column = words("datetime", ticks="ns", origin=origin)
     assert column.native(float(ticks - origin)) == far
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "unit"),
+    [
+        ("battery capacity (kWh)", "battery capacity", "kWh"),
+        ("range_km", "range", "km"),
+        ("home_dest", "home_dest", ""),
+        ("mark (1 to 6)", "mark (1 to 6)", ""),
+    ],
+)
+def test_units_in_names(column: str, name: str, unit: str) -> None:
+    assert name_and_unit(column) == (name, unit)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.613, "61%"), (0.9903, "99%"), (0.99999, "99.9%"), (1.0, "100%"), (0.004, "0.4%")],
+)
+def test_shares_never_look_like_all_or_nothing(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("x", "decimals", "text"),
+    [(1234567.0, 0, "1,234,567"), (2021.0, 1, "2021"), (-0.0004, 2, "0"), (27_731.0, -2, "27,700"),
+     (1.5e-9, 10, "1.5e-9"), (1.5e-12, 10, "0"), (3.2e17, 0, "3.2e17")],
+)  # fmt: skip
+def test_numbers_large_and_small(x: float, decimals: int, text: str) -> None:
+    assert number(x, decimals) == text

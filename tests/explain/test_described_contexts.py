@@ -12,8 +12,8 @@ from admercs import ADMERCS
 from admercs.datasets import make_electric_vehicles
 from admercs.explain import anomalous_contexts
 from admercs.explain.described_contexts import SAME_ROWS
-from tests.detector.test_narrow import make_table
 from tests.explain.truth import Table, check_text, without_here
+from tests.pipeline.test_find_contexts import corners
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_an_inner_node_is_no_context(model) -> None:
 
 
 def test_what_a_context_says_of_itself_is_told_once_and_with_the_right_word() -> None:
-    model = ADMERCS().fit(make_table("categories"))
+    model = ADMERCS().fit(corners("categories"))
     (context,) = anomalous_contexts(model.model_, noun="engines")
     assert {other.target for other in context.also} == {"north"}
     assert str(context) == (
@@ -97,7 +97,7 @@ def test_what_a_context_says_of_itself_is_told_once_and_with_the_right_word() ->
 # Of two contexts with equal rows, the first is listed with seed 0 and the second with seed 2.
 @pytest.mark.parametrize("seed", [0, 2])
 def test_a_row_is_told_of_its_context_in_the_words_of_the_list(seed: int) -> None:
-    table = make_table("numbers", seed)
+    table = corners("numbers", seed)
     model = ADMERCS().fit(table)
     (context,) = model.contexts_
     told = [

@@ -14,8 +14,8 @@ import pytest
 from admercs import ADMERCS
 from admercs.datasets import load_hics, make_electric_vehicles
 from admercs.explain import Context
-from tests.detector.test_narrow import make_table
 from tests.explain.truth import Table, check_all, check_told_once, each
+from tests.pipeline.test_find_contexts import corners
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_what_is_odd_about_a_car_is_told_once() -> None:
 
 @pytest.mark.parametrize("kind", ["numbers", "missing", "categories"])
 def test_reasons_about_narrow_contexts_are_true(kind: str) -> None:
-    table = make_table(kind)
+    table = corners(kind)
     model = ADMERCS().fit(table)
     check_all(model.explain(table, top=None), table, table)
     told = Table(table)
@@ -186,7 +186,7 @@ def test_reasons_about_narrow_contexts_are_true(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["numbers", "categories"])
 def test_reasons_of_new_rows_beside_narrow_contexts_are_true(kind: str) -> None:
-    table = make_table(kind)
+    table = corners(kind)
     values = ["right", "unseen", None] if kind == "categories" else [10.0, 4.0, 999.0, np.nan]
     others = ["below", "unseen", None] if kind == "categories" else [0.0, 5.0, -999.0, np.nan]
     pairs = [(5.0, 15.0, east, north) for east in values for north in others]

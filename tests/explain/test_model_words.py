@@ -26,7 +26,7 @@ def written_bounds(text: str) -> tuple[float, float]:
 
 
 def rounding_errors(table: pd.DataFrame) -> list[float]:
-    """Return how many rows each rounded condition adds or loses, relative to those of its context."""
+    """Return the share of its context's rows that each rounded condition adds or loses."""
     model, told = ADMERCS().fit(table), Table(table)
     smooth = {c.name for c in model.columns_ if c.display == "number" and not c.distinct}
     forest = model.model_.forest

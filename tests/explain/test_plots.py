@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 
 from admercs import ADMERCS
 from admercs.explain import Explanations
+from admercs.explain.access import ModelAccess
 from admercs.explain.plots import (
     plot_cells,
     plot_context,
@@ -21,7 +22,7 @@ from admercs.explain.plots import (
     plot_row,
     telling_attributes,
 )
-from tests.detector.test_narrow import HIDDEN, make_table
+from tests.pipeline.test_find_contexts import HIDDEN, corners
 
 
 @pytest.fixture(autouse=True)
@@ -158,14 +159,14 @@ def test_matplotlib_is_an_extra(model, table, monkeypatch) -> None:
 
 @pytest.mark.parametrize("kind", ["numbers", "categories"])
 def test_the_picture_says_whose_values_it_shows(kind: str) -> None:
-    table = make_table(kind)
+    table = corners(kind)
     model = ADMERCS().fit(table)
     reasons = model.explain(table.iloc[HIDDEN[:1]], top=None)[0].reasons
     reason = next(r for r in reasons if r.kind == "context")
     shown = plot_reason(model.model_, reason)
     labels = shown.get_legend_handles_labels()[1]
-    forest = model.model_.forest
-    n = forest.n[forest.scorer[reason.context]]
+    access = ModelAccess(model.model_)
+    n = access.size(access.scoring_node(reason.context))
     assert n > reason.n
     assert f"rows compared with (n = {n:,})" in labels
     assert not any("these rows" in label for label in labels)

@@ -1,4 +1,4 @@
-"""Holds explanations against the tables they speak of."""
+"""Compares explanations with the tables they are about."""
 
 from __future__ import annotations
 
@@ -63,9 +63,10 @@ def check_additive(explanations: Explanations) -> None:
         assert row.score == about(-math.expm1(-row.evidence))
         if row.score < 0.99999:
             assert row.evidence == about(-math.log1p(-row.score))
-        own = [reason.share for reason in row.reasons if reason.kind != "neighbours"]
+        about_others = [reason.kind in ("isolation", "neighbours") for reason in row.reasons]
+        assert about_others == sorted(about_others)  # these come last
+        own = [reason.share for reason in row.reasons[: about_others.count(False)]]
         assert own == sorted(own, reverse=True)
-        assert all(reason.kind != "neighbours" for reason in row.reasons[:-1])
         for reason in row.reasons:
             assert reason.share == about(reason.evidence / row.evidence)
             assert math.fsum(part.evidence for part in reason.also) <= reason.evidence + 1e-9

@@ -100,7 +100,7 @@ def row(number, evidence, flagged, association):
         distribution=0,
         n=412,
     )
-    company = reason(
+    belongs = reason(
         "context",
         "Rows with factory = Ghent and production date 2021-03-01 to 2021-03-09 (n = 24) are "
         "nearly all anomalous.",
@@ -141,7 +141,7 @@ def row(number, evidence, flagged, association):
         evidence,
         neighbours=["Car 14", "Car 3000"],
     )
-    reasons = [company, broken, similar] if association else [broken, odd, absent]
+    reasons = [belongs, broken, similar] if association else [broken, odd, absent]
     return {
         "row": number,
         "label": HOSTILE if number == 7 else f"Car {number}",

@@ -117,13 +117,17 @@ def test_histogram_counts_every_row_on_its_side_of_the_threshold(summary, model,
     assert edges[-1] >= max(row["evidence"] for row in summary["rows"]) - 1e-3
 
 
-def test_what_is_said_of_standing_apart_is_about_the_same_row(summary, cars, model):
+def test_what_is_said_of_isolation_is_about_the_same_row(summary, cars, model):
     rows = summary["rows"]
-    explained = model.explain(cars.iloc[[row["row"] for row in rows]], noun="cars")
-    # Of a part of the table it is not known that it is one of the training table.
-    apart = [row.apart.replace("training row", "row") for row in explained]
-    assert [row["apart"] for row in rows] == apart
-    assert len({row["apart"] for row in rows}) > 5
+    explained = model.explain(cars.iloc[[row["row"] for row in rows]], top=None, noun="cars")
+    told = 0
+    for row, explanation in zip(rows, explained, strict=True):
+        texts = [reason["text"] for reason in row["reasons"] if reason["kind"] == "isolation"]
+        # Of a part of the table it is not known that it is one of the training table.
+        others = [r.text for r in explanation.reasons if r.kind == "isolation"]
+        assert texts in ([], [text.replace("training row", "row") for text in others])
+        told += len(texts)
+    assert told > 5
 
 
 def test_plots_have_what_they_need(summary):
@@ -133,7 +137,7 @@ def test_plots_have_what_they_need(summary):
             if reason["kind"] == "context":
                 assert summary["contexts"][reason["context"]]["counts"]
                 continue
-            if reason["kind"] == "neighbours":
+            if reason["kind"] in ("isolation", "neighbours"):
                 assert reason["neighbours"]
                 continue
             column = summary["columns"][reason["target"]]
@@ -233,7 +237,7 @@ def test_columns_in_another_order_and_without_names(model, cars, summary):
 
 
 def test_words_for_thresholds():
-    assert "1 in 1,000" in threshold_meaning("auto")
+    assert "1 in 500" in threshold_meaning("auto")
     assert "score 0.9" in threshold_meaning({"score": 0.9})
 
 

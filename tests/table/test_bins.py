@@ -9,16 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from admercs.table import (
-    bin_table,
-    encode_table,
-    find_edges,
-    learn_schema,
-    prepare,
-    read_frame,
-    summarise,
-)
-from admercs.table.bins import edge_ranks, edges_at, edges_between, encode
+from admercs.table import learn_schema, prepare, read_frame, summarise
+from admercs.table.bins import edge_ranks, edges_between, find_edges, make_binning
+from admercs.table.encoding import encode
+from tests.binned import bin_table, search_edges
 
 finite = st.floats(allow_infinity=False, allow_nan=True)
 coarse = st.one_of(st.integers(-5, 5).map(float), st.just(float("nan")))
@@ -86,7 +80,7 @@ def long_column(rng: np.random.Generator, shape: str) -> np.ndarray:
 @pytest.mark.parametrize("max_bins", [2, 254, 1000])
 def test_edges_and_codes_of_long_columns(rng, shape, max_bins):
     values = long_column(rng, shape)
-    edges = find_edges(values, max_bins)
+    edges = search_edges(values, max_bins)
     if shape == "few distinct" and max_bins == 254:
         assert edges.tolist() == slow_edges(values, max_bins)
     else:
@@ -146,24 +140,13 @@ def test_an_edge_lies_between_its_values(one, other):
     assert low <= edge < high
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(-9, 9), min_size=20, max_size=80), st.sampled_from([2, 5, 8]))
-def test_ranks_and_successors_are_all_a_distributed_search_needs(values, n_bins):
-    ordered = np.sort(np.array(values, dtype=np.float64))
-    assume(len(set(values)) > n_bins)
-    low = ordered[edge_ranks(len(ordered), n_bins)]
-    low = low[low < ordered[-1]]
-    high = np.array([ordered[ordered > x].min() for x in low])
-    np.testing.assert_array_equal(edges_at(low, high), find_edges(ordered, n_bins))
-
-
 def test_bins_are_of_equal_size(rng):
     values = rng.normal(size=16_003)
     counts = np.bincount(encode(values, find_edges(values)))[1:]
     assert len(counts) == 254
     assert counts.max() - counts.min() <= 1
     values = rng.normal(size=100_003)
-    counts = np.bincount(encode(values, find_edges(values)))[1:]
+    counts = np.bincount(encode(values, search_edges(values)))[1:]
     assert len(counts) == 254
     assert counts.max() - counts.min() <= 2 * 100_003 / 1000
 
@@ -181,9 +164,16 @@ def test_exact_bins(rng):
     assert codes.dtype == np.uint16
     _, ranks = np.unique(values, return_inverse=True)
     np.testing.assert_array_equal(codes, ranks + 1)
-    with pytest.raises(ValueError, match=r"'age' has 65,535 distinct values.*max_bins=254"):
-        find_edges(np.arange(65_535.0), "exact", "age")
-    assert len(find_edges(np.arange(65_534.0), "exact")) == 65_533
+
+
+def test_exact_bins_of_a_long_table():
+    table = pd.DataFrame({"age": np.arange(65_535.0)})
+    schema = learn_schema(summarise(read_frame(table)))
+    with pytest.raises(ValueError, match=r"'age' has more than 65,534 distinct .*max_bins=254"):
+        bin_table(table, schema, "exact")
+    binning, codes = bin_table(table[1:], schema, "exact")
+    assert len(binning.edges[0]) == 65_533
+    np.testing.assert_array_equal(codes[0], np.arange(1, 65_535))
 
 
 def test_no_values_and_one_value():
@@ -222,7 +212,7 @@ def test_a_whole_table(rng, max_bins, dtype):
     frame = read_frame(table)
     schema = learn_schema(summarise(frame))
     prepared = prepare(frame, schema)
-    binning, codes = bin_table(prepared, schema, max_bins)
+    binning, codes = bin_table(table, schema, max_bins)
     assert codes.dtype == binning.dtype == dtype
     assert codes.flags.c_contiguous
     assert codes.shape == (4, 3000)
@@ -231,20 +221,17 @@ def test_a_whole_table(rng, max_bins, dtype):
     assert (codes.max(axis=1) < binning.n_codes).all()
     np.testing.assert_array_equal(codes == 0, table.isna().to_numpy().T)
     np.testing.assert_array_equal(codes[2], np.nan_to_num(prepared.column(2)))
-    np.testing.assert_array_equal(encode_table(prepared, schema, binning), codes)
 
 
 def test_threads_change_nothing(rng):
-    frame = read_frame(mixed_table(rng, 5000))
-    schema = learn_schema(summarise(frame))
-    prepared = prepare(frame, schema)
-    binning, codes = bin_table(prepared, schema, n_jobs=1)
-    for n_jobs in (2, 3, -1):
-        other, same = bin_table(prepared, schema, n_jobs=n_jobs)
+    table = mixed_table(rng, 5000)
+    schema = learn_schema(summarise(read_frame(table)))
+    binning, codes = bin_table(table, schema)
+    for n_jobs in (2, 3):
+        other, same = bin_table(table, schema, n_jobs=n_jobs)
         np.testing.assert_array_equal(same, codes)
         for one, two in zip(binning.edges, other.edges, strict=True):
             np.testing.assert_array_equal(one, two)
-        np.testing.assert_array_equal(encode_table(prepared, schema, binning, n_jobs), codes)
 
 
 def test_an_error_in_a_thread_arrives(rng):
@@ -252,12 +239,11 @@ def test_an_error_in_a_thread_arrives(rng):
     schema = learn_schema(summarise(read_frame(table)))
     table[5, 2] = np.inf
     with pytest.raises(ValueError, match="'x2' contains infinity"):
-        bin_table(prepare(read_frame(table), schema), schema, n_jobs=2)
+        bin_table(table, schema, n_jobs=2)
 
 
 @pytest.mark.parametrize("max_bins", [0, 1, 65_535, 3.5, "all"])
 def test_numbers_of_bins_that_make_no_sense(max_bins):
-    table = read_frame([[1.0], [2.0]])
-    schema = learn_schema(summarise(table))
+    schema = learn_schema(summarise(read_frame([[1.0], [2.0]])))
     with pytest.raises(ValueError, match="max_bins must be 'exact' or from 2 to 65,534"):
-        bin_table(prepare(table, schema), schema, max_bins)
+        make_binning(schema, [np.array([1.5])], max_bins)

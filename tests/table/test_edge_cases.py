@@ -12,8 +12,9 @@ import pytest
 from dateutil import tz
 
 from admercs import ADMERCS
-from admercs.table import bin_table, learn_schema, prepare, read_frame, summarise
+from admercs.table import learn_schema, prepare, read_frame, summarise
 from admercs.table.zones import zone_name, zone_of
+from tests.binned import bin_table
 
 N = 60
 START = dt.datetime(2024, 3, 30, 22)
@@ -103,9 +104,8 @@ def test_rows_with_an_offset_are_explained(rng):
 def test_the_largest_numbers_in_one_column(rng):
     values = rng.normal(size=(20_000, 2))
     values[:2, 0] = 1.7e308, -1.7e308
-    frame = read_frame(values)
-    schema = learn_schema(summarise(frame))
-    binning, codes = bin_table(prepare(frame, schema), schema)
+    schema = learn_schema(summarise(read_frame(values)))
+    binning, codes = bin_table(values, schema)
     assert np.isfinite(binning.edges[0]).all()
     assert np.bincount(codes[0])[1:].max() <= 20_000 / 254 + 2 * 20
     assert np.isfinite(ADMERCS().fit(values[:300]).score_samples(values[:300])).all()
@@ -140,7 +140,7 @@ def test_text_that_is_not_unicode(library):
 
 
 def test_numbers_of_bins_of_numpy():
-    table = read_frame([[float(k)] for k in range(9)])
-    schema = learn_schema(summarise(table))
-    _, codes = bin_table(prepare(table, schema), schema, np.int64(3))
+    table = [[float(k)] for k in range(9)]
+    schema = learn_schema(summarise(read_frame(table)))
+    _, codes = bin_table(table, schema, np.int64(3))
     assert codes.max() == 3

@@ -11,23 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from admercs.table import (
-    bin_table,
-    learn_schema,
-    merge_summaries,
-    prepare,
-    read_frame,
-    summarise,
-)
-from admercs.table.bins import MAX_EXACT, edge_ranks, edge_search, edges_between, find_edges
+from admercs.table import learn_schema, merge_summaries, prepare, read_frame, summarise
+from admercs.table.bins import edge_ranks, edge_search, edges_between, find_edges
 from admercs.table.quantiles import (
     RankSearch,
     count_requests,
-    inverted_quantiles,
     linear_quantiles,
     merge_requests,
     run_searches,
 )
+from tests.binned import bin_table, search_edges
 
 elements = st.one_of(
     st.floats(allow_infinity=False, allow_nan=True),
@@ -111,8 +104,6 @@ def test_quantiles_are_those_of_numpy(values, levels):
     count = partial(count_requests, [values].__getitem__)
     found = linear_quantiles(levels, len(values), count)
     np.testing.assert_array_equal(found, np.quantile(values, levels))
-    expected = np.quantile(values, levels, method="inverted_cdf")
-    np.testing.assert_array_equal(inverted_quantiles(levels, len(values), count), expected)
 
 
 LONG = {
@@ -138,18 +129,7 @@ def test_long_columns_in_pieces(rng, shape):
     search = edge_search(len(ordered), float(ordered[0]), float(ordered[-1]), 254)
     shuffled = rng.permutation(values)
     assert search_in(np.array_split(shuffled, 7), search) <= 4
-    np.testing.assert_array_equal(edges_between(*search.gaps()), find_edges(values))
-
-
-def test_exact_bins_are_found_by_search(rng):
-    values = rng.integers(0, 30_000, 60_000) / 7
-    search = edge_search(len(values), float(values.min()), float(values.max()), "exact")
-    search_in([values], search)
-    np.testing.assert_array_equal(edges_between(*search.gaps()), find_edges(values, "exact"))
-    values = rng.normal(size=MAX_EXACT + 10)
-    search = edge_search(len(values), float(values.min()), float(values.max()), "exact")
-    search_in([values], search)
-    assert len(search.cells.key) > MAX_EXACT
+    np.testing.assert_array_equal(edges_between(*search.gaps()), search_edges(values))
 
 
 def test_several_columns_at_once(rng):
@@ -160,8 +140,7 @@ def test_several_columns_at_once(rng):
         assert search.at(np.array([40]))[0] == np.sort(columns[m])[40]
 
 
-@pytest.mark.parametrize("max_bins", [254, "exact"])
-def test_partitions_have_the_edges_of_the_whole_table(rng, max_bins):
+def test_partitions_have_the_edges_of_the_whole_table(rng):
     n = 20_000
     table = pd.DataFrame(
         {
@@ -176,13 +155,13 @@ def test_partitions_have_the_edges_of_the_whole_table(rng, max_bins):
     schema = learn_schema(merge_summaries(map(summarise, parts)))
     opened = [prepare(part, schema) for part in parts]
     searches = {
-        m: edge_search(n - column.n_missing, column.low, column.high, max_bins)
+        m: edge_search(n - column.n_missing, column.low, column.high, 254)
         for m, column in enumerate(schema.used)
     }
     run_searches(
         searches,
         lambda requests: merge_requests([count_requests(part.column, requests) for part in opened]),
     )
-    whole, _ = bin_table(prepare(read_frame(table), schema), schema, max_bins)
+    whole, _ = bin_table(table, schema)
     for m, search in searches.items():
         np.testing.assert_array_equal(edges_between(*search.gaps()), whole.edges[m])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from admercs.trees.growth import TreeSettings
-
-from .conftest import grow
+from .tools import PAPER, grow
 
 
 def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
@@ -27,7 +27,7 @@ def structured(rng: np.random.Generator, n: int, m: int) -> np.ndarray:
 @pytest.mark.parametrize("leaf", [0.02, 0.1])
 def test_squared_error(seed: int, leaf: float) -> None:
     X = structured(np.random.default_rng(seed), 800, 5)
-    leaves = grow(X, TreeSettings("paper", 10, leaf, 0.0)).leaves
+    leaves = grow(X, replace(PAPER, min_samples_leaf=leaf)).leaves
     for m in range(5):
         others = np.delete(X, m, axis=1)
         tree = DecisionTreeRegressor(max_depth=10, min_samples_leaf=leaf).fit(others, X[:, m])
@@ -39,7 +39,9 @@ def test_gini(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = structured(rng, 800, 5)
     X[:, 4] = 1 + (X[:, 0] > 0.3) + (X[:, 2] + rng.normal(scale=0.5, size=800) > 0)
-    leaves = grow(X, TreeSettings("paper", 10, 0.03, 0.002), nominal=[4]).leaves
+    leaves = grow(
+        X, replace(PAPER, min_samples_leaf=0.03, min_impurity_decrease=0.002), nominal=[4]
+    ).leaves
     # Class counts give exactly equal gains now and then; scikit-learn breaks such ties at random.
     partitions = [
         DecisionTreeClassifier(
@@ -58,7 +60,7 @@ def test_the_papers_decrease_is_a_sum_of_squares(decrease: float) -> None:
     # is n times its improvement; both see the target scaled to [0, 1].
     X = structured(np.random.default_rng(7), 600, 4)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    leaves = grow(X, TreeSettings("paper", 10, 0.02, decrease)).leaves
+    leaves = grow(X, replace(PAPER, min_impurity_decrease=decrease)).leaves
     for m in range(4):
         others = np.delete(X, m, axis=1)
         tree = DecisionTreeRegressor(

@@ -12,18 +12,18 @@ from sklearn.model_selection import KFold
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from admercs.baselines.base import Baseline
-from admercs.baselines.forest import RegressionForest
+from admercs.baselines.regression_forest import RegressionForest
 
 __all__ = ["ALSO", "Deviations", "folds"]
 
 
 class ALSO(Baseline):
-    """Attribute-wise learning for scoring outliers (Paulheim and Meusel 2015), with regression trees.
+    """Attribute-wise learning for scoring outliers (Paulheim and Meusel 2015), with trees.
 
-    One tree per attribute predicts it from the others, for rows it has not seen (cross-validation). The
-    deviations give both: an attribute weighs ``1 - min(1, r)``, with r the root relative squared error,
-    so that what cannot be predicted does not count; and a row's score is the root of the weighted mean
-    of its squared deviations, these in standard deviations of the attribute.
+    One tree per attribute predicts it from the others, for rows it has not seen (cross-validation).
+    The deviations give both: an attribute weighs ``1 - min(1, r)``, with r the root relative
+    squared error, so that what cannot be predicted does not count; and a row's score is the root of
+    the weighted mean of its squared deviations, these in standard deviations of the attribute.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class ALSO(Baseline):
     cv : int, default=5
         Number of parts in the cross-validation.
     unit : {"deviation", "range"}, default="deviation"
-        What deviations are measured in: the standard deviation of the attribute, or its range, which
-        is to take them as they are on attributes scaled to [0, 1].
+        What deviations are measured in: the standard deviation of the attribute, or its range,
+        which is to take them as they are on attributes scaled to [0, 1].
     contamination : "auto" or float, default="auto"
         Share of the training rows to call outliers; "auto" draws the line where a box plot of the
         training scores does: one and a half times the box below it.
@@ -49,8 +49,9 @@ class ALSO(Baseline):
     weights_ : ndarray of shape (n_columns,)
         Weight of each attribute.
     scores_ : ndarray of shape (n_rows,)
-        Scores of the training rows. A row that occurs in the training table gets this score whenever
-        it is scored; others are compared with the predictions of trees grown on the whole table.
+        Scores of the training rows. A row that occurs in the training table gets this score
+        whenever it is scored; others are compared with the predictions of trees grown on the whole
+        table.
     offset_ : float
         Rows that score lower are outliers.
     n_features_in_ : int
@@ -121,7 +122,7 @@ class ALSO(Baseline):
 
 
 def folds(X: np.ndarray, cv: int, random_state: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Return the rows to learn from and the rows to predict, for each part of the cross-validation."""
+    """Return the rows to learn from and to predict, for each part of the cross-validation."""
     parts = KFold(min(cv, len(X)), shuffle=True, random_state=random_state)
     return parts.split(X)
 

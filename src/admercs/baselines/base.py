@@ -17,8 +17,9 @@ __all__ = ["Baseline"]
 class Baseline(OutlierMixin, BaseEstimator):
     """An outlier detector that scores numeric rows; a subclass says how.
 
-    A subclass returns the scores of the training rows (higher is more normal) from ``_fit`` and scores
-    new rows in ``_score``. A row that occurs in the training table always gets its training score.
+    A subclass returns the scores of the training rows (higher is more normal) from ``_fit`` and
+    scores new rows in ``_score``. A row that occurs in the training table always gets its training
+    score.
     """
 
     contamination: str | float
@@ -60,7 +61,7 @@ class Baseline(OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            Rows to judge.
+            Rows to score.
 
         Returns
         -------

@@ -79,7 +79,9 @@ def _ks_distance(marks, count, ends_tie):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _deviations(order, rank, ends_tie, columns, seed, width, marks, out):  # type: ignore[no-untyped-def]
+def _deviations(  # type: ignore[no-untyped-def]
+    order, rank, ends_tie, columns, seed, width, marks, out
+):
     """Fill ``out`` with the deviations of random slices of one subspace."""
     state = np.full(1, seed, np.uint64)
     redraws = 0
@@ -94,7 +96,9 @@ def _deviations(order, rank, ends_tie, columns, seed, width, marks, out):  # typ
 
 
 @kernel
-def contrasts(order, rank, ends_tie, candidates, seeds, n_tests, width):  # type: ignore[no-untyped-def]
+def contrasts(  # type: ignore[no-untyped-def]
+    order, rank, ends_tie, candidates, seeds, n_tests, width
+):
     """Return the mean deviation of random slices of every candidate subspace."""
     out = np.empty(len(candidates))
     marks = np.zeros(order.shape[1], np.uint8)
@@ -106,7 +110,9 @@ def contrasts(order, rank, ends_tie, candidates, seeds, n_tests, width):  # type
 
 
 @kernel
-def all_deviations(order, rank, ends_tie, candidates, seeds, n_tests, width):  # type: ignore[no-untyped-def]
+def all_deviations(  # type: ignore[no-untyped-def]
+    order, rank, ends_tie, candidates, seeds, n_tests, width
+):
     """Return every slice's deviation of every candidate subspace."""
     out = np.empty((len(candidates), n_tests))
     marks = np.zeros(order.shape[1], np.uint8)
@@ -168,27 +174,7 @@ def find_subspaces(
 ) -> list[Subspace]:
     """Search for subspaces of high contrast, level by level, as ELKI does.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        Finite numbers.
-    n_tests : int, default=50
-        Random slices per subspace.
-    alpha : float, default=0.1
-        Share of the rows that a slice holds if the attributes are independent.
-    max_subspaces : int, default=100
-        How many subspaces are kept at each level.
-    prefix_is_same : bool, default=True
-        ELKI's list of results takes two sets for the same one where the columns of the smaller set,
-        in order, are the first columns of the larger: only the smaller is listed, and dropping the
-        larger drops the smaller. False keeps them apart.
-    random_state : int or Generator, default=0
-        Decides the slices.
-
-    Returns
-    -------
-    subspaces : list of Subspace
-        In order of size, then columns.
+    The parameters are those of :class:`admercs.baselines.HiCS`. Small subspaces come first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The command line: from a file to a list of suspicious rows with reasons."""
+"""The command line: from a file to a list of anomalous rows with reasons."""
 
 from __future__ import annotations
 

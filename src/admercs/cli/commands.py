@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from admercs.cli.console import Style, columns_text, counted, filled, note, row_lines
-from admercs.cli.csvfile import MISSING
-from admercs.cli.errors import UsageError, UserError, listed, os_error, writing
+from admercs.cli.csvfile import MISSING, Reading
+from admercs.cli.errors import UsageError, UserError, listed, os_errors
 from admercs.cli.findings import Findings, report_page
-from admercs.cli.learning import jobs_of, learn
+from admercs.cli.learning import learn
 from admercs.cli.options import make_parser
 from admercs.cli.reader import Roles, SourceTable, open_table
 from admercs.cli.sinks import FileId, Outputs, file_id, open_outputs, scratch_folder, whole_file
-from admercs.cli.sources import Reading
-from admercs.cli.streaming import Wanted, pieces, results
+from admercs.cli.streaming import pieces, results
 from admercs.progress import ProgressPrinter
 
 if TYPE_CHECKING:
     from admercs import ADMERCS
+    from admercs.report import Digest
 
-__all__ = ["completion", "demo", "detect", "explain", "info", "patterns", "reproduce", "score"]
 
-
-def detect(options: argparse.Namespace) -> None:
+def detect(options: Namespace) -> None:
     """Learn from a table and list its anomalies."""
     started = time.monotonic()
     if options.threshold is not None and options.contamination != "auto":
@@ -40,26 +37,30 @@ def detect(options: argparse.Namespace) -> None:
         raise UsageError("--dask learns from all rows, --fit-rows from some: choose one.")
     with (
         open_outputs(options.out, report=options.report, model=options.model) as outputs,
-        open_table(options.table, _reading(options), _roles(options)) as table,
+        _open(options) as table,
         closing(_progress(options)) as progress,
     ):
         outputs.check(table.inputs)
         _check_width(table, options.max_columns)
         model, rows, total = learn(options, table, progress)
-        findings = _look(options, model, table, outputs, _told(progress, rows, total))
+        findings = _score_rows(
+            options, model, table, outputs, _with_progress(progress, rows, total)
+        )
         if "model" in outputs.streams:
-            _save_model(model, options.model, outputs)
+            with scratch_folder() as folder:
+                model.save(folder / "model")
+                outputs.write("model", (folder / "model").read_bytes())
             findings.written["model"] = options.model
     _show(options, findings, time.monotonic() - started)
 
 
-def score(options: argparse.Namespace) -> None:
-    """Score new rows with a model; no more than a stretch of them is in memory at a time."""
+def score(options: Namespace) -> None:
+    """Score new rows with a model; no more than a batch of them is in memory at a time."""
     started = time.monotonic()
     model, model_file = _load_model(options.model)
     with (
         open_outputs(options.out, report=options.report) as outputs,
-        open_table(options.table, _reading(options), _roles(options, model)) as table,
+        _open(options, model) as table,
         closing(_progress(options)) as progress,
     ):
         outputs.check({model_file, *table.inputs})
@@ -67,53 +68,44 @@ def score(options: argparse.Namespace) -> None:
         if besides:
             note(f"not in the model and left out: {', '.join(besides[:12])}", options.quiet)
         total = table.count() if progress.shown else 0
-        rows = _told(progress, table.batches(), total)
-        findings = _look(options, model, table, outputs, rows, options.model)
+        rows = _with_progress(progress, table.batches(), total)
+        findings = _score_rows(options, model, table, outputs, rows, options.model)
     _show(options, findings, time.monotonic() - started)
 
 
-def explain(options: argparse.Namespace) -> None:
+def explain(options: Namespace) -> None:
     """Say why single rows got their scores."""
     model, _ = _load_model(options.model)
-    with open_table(options.table, _reading(options), _roles(options, model)) as table:
+    with _open(options, model) as table:
         _match_columns(model, options.model, table)
-        rows = (_chosen_rows if options.row else _top_rows)(options, model, table)
-    if options.json:
-        _print_json([row.to_dict() for row in rows])
-    elif not options.quiet:
-        style = Style()
-        print("\n\n".join("\n".join(row_lines(row, style)) for row in rows))
+        if options.row:
+            rows: Sequence[Any] = _chosen_rows(options, model, table)
+        else:
+            rows = _top_rows(options, model, _digest(options, model, table, table.batches()))
+    text = "\n\n".join("\n".join(row_lines(row, Style())) for row in rows)
+    _tell(options, [row.to_dict() for row in rows], text)
 
 
-def patterns(options: argparse.Namespace) -> None:
+def patterns(options: Namespace) -> None:
     """List what is normal in a table."""
     from admercs.explain import patterns as find_patterns
 
     model, _ = _load_model(options.model)
     found = find_patterns(model.model_, options.top, noun=options.noun)
-    if options.json:
-        _print_json([pattern.to_dict() for pattern in found])
-        return
-    if options.quiet:
-        return
-    if not found:
-        print("No column depends noticeably on the others.")
-    style = Style()
+    style, lines = Style(), [] if found else ["No column depends noticeably on the others."]
     for rank, pattern in enumerate(found, 1):
-        print("\n".join(filled(pattern.text, style.width, f"{rank:>3}. ", "     ")))
+        lines += filled(pattern.text, style.width, f"{rank:>3}. ", "     ")
+    _tell(options, [pattern.to_dict() for pattern in found], "\n".join(lines))
 
 
-def info(options: argparse.Namespace) -> None:
+def info(options: Namespace) -> None:
     """Describe what a model file holds."""
     model, _ = _load_model(options.model)
     about = _about(model, options.model)
-    if options.json:
-        _print_json(about)
-    elif not options.quiet:
-        print("\n".join(_about_lines(model, about, Style())))
+    _tell(options, about, "\n".join(_about_lines(model, about, Style())))
 
 
-def demo(options: argparse.Namespace) -> None:
+def demo(options: Namespace) -> None:
     """Write the generated cars to a file and detect what is odd about them."""
     from pyarrow import csv
 
@@ -122,61 +114,50 @@ def demo(options: argparse.Namespace) -> None:
     folder = Path(options.folder)
     path = folder / "cars.csv"
     cars = make_electric_vehicles(random_state=0, as_frame="pyarrow").table
-    with writing(str(folder)):
+    with os_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(str(path)) as stream, writing(str(path)):
+    with whole_file(str(path)) as stream, os_errors(path):
         csv.write_csv(cars, stream)
     arguments = ["detect", str(path), "--noun", "cars", "--top", "5"]
-    arguments += ["--report", str(folder / "report.html")]
-    arguments += ["--out", str(folder / "scores.csv"), "--model", str(folder / "cars.admercs")]
-    arguments += ["--jobs", str(options.jobs)]
-    for flag in ("json", "quiet", "debug"):
-        arguments += [f"--{flag}"] if getattr(options, flag) else []
+    arguments += ["--report", str(folder / "report.html"), "--out", str(folder / "scores.csv")]
+    arguments += ["--model", str(folder / "cars.admercs"), "--jobs", str(options.jobs)]
+    arguments += [f"--{flag}" for flag in ("json", "quiet", "debug") if getattr(options, flag)]
     if not (options.quiet or options.json):
         print(f"$ admercs {' '.join(arguments)}\n", file=sys.stderr)
     detect(make_parser().parse_args(arguments))
 
 
-def reproduce(options: argparse.Namespace) -> None:
+def reproduce(options: Namespace) -> None:
     """Run the paper's experiments, which bring their own options along."""
     from admercs.experiments import command
 
     command.run(options)
 
 
-def completion(options: argparse.Namespace) -> None:
+def completion(options: Namespace) -> None:
     """Print a script for a shell."""
     from admercs.cli.completion import script
 
     print(script(options.shell), end="")
 
 
-def _reading(options: argparse.Namespace) -> Reading:
-    return Reading(
-        table=options.table_name,
-        delimiter=options.delimiter,
-        encoding=options.encoding,
-        missing=MISSING if options.missing is None else tuple(options.missing),
-        header=not options.no_header,
+def _open(options: Namespace, model: ADMERCS | None = None) -> AbstractContextManager[SourceTable]:
+    missing = MISSING if options.missing is None else tuple(options.missing)
+    reading = Reading(
+        options.table_name, options.delimiter, options.encoding, missing, not options.no_header
     )
-
-
-def _roles(options: argparse.Namespace, model: ADMERCS | None = None) -> Roles:
     schema = None if model is None else model.model_.schema
-    return Roles(
-        expected={} if schema is None else dict(zip(schema.names, schema.kinds, strict=True)),
-        numeric=options.numeric,
-        nominal=getattr(options, "nominal", []),
-        ignore=options.ignore,
-        id=options.id,
-    )
+    expected = {} if schema is None else dict(zip(schema.names, schema.kinds, strict=True))
+    nominal = getattr(options, "nominal", [])
+    roles = Roles(options.numeric, nominal, options.ignore, options.id, expected)
+    return open_table(options.table, reading, roles)
 
 
-def _progress(options: argparse.Namespace) -> ProgressPrinter:
+def _progress(options: Namespace) -> ProgressPrinter:
     return ProgressPrinter(keep=False, quiet=options.quiet or options.json)
 
 
-def _told(progress: ProgressPrinter, batches: Iterable[Any], total: int) -> Iterator[Any]:
+def _with_progress(progress: ProgressPrinter, batches: Iterable[Any], total: int) -> Iterator[Any]:
     """Pass on the rows to be scored, and say how many of them are done."""
     done = 0
     for batch in batches:
@@ -188,19 +169,11 @@ def _told(progress: ProgressPrinter, batches: Iterable[Any], total: int) -> Iter
 def _load_model(path: str) -> tuple[ADMERCS, FileId]:
     from admercs.estimator import ADMERCS, ModelFileError
 
-    try:
-        return ADMERCS.load(path), file_id(Path(path).stat())
-    except ModelFileError as error:
-        raise UserError(str(error)) from error
-    except OSError as error:
-        raise os_error(error, path, "read") from error
-
-
-def _save_model(model: ADMERCS, path: str, outputs: Outputs) -> None:
-    with scratch_folder() as folder:
-        model.save(folder / "model")
-        with writing(path), (folder / "model").open("rb") as content:
-            shutil.copyfileobj(content, outputs.streams["model"])
+    with os_errors(path, "read"):
+        try:
+            return ADMERCS.load(path), file_id(Path(path).stat())
+        except ModelFileError as error:
+            raise UserError(str(error)) from error
 
 
 def _match_columns(model: ADMERCS, path: str, table: SourceTable) -> list[str]:
@@ -226,8 +199,8 @@ def _check_width(table: SourceTable, most: int) -> None:
         )
 
 
-def _look(
-    options: argparse.Namespace,
+def _score_rows(
+    options: Namespace,
     model: ADMERCS,
     table: SourceTable,
     outputs: Outputs,
@@ -236,61 +209,61 @@ def _look(
 ) -> Findings:
     """Score all rows, write what is wanted and return what was found."""
     from admercs.explain import anomalous_contexts
-    from admercs.report import Digest
 
-    wanted = Wanted(options.reasons, options.why, options.keep, options.noun)
-    digest = Digest(model.model_, -model.offset_, max(options.report_rows, options.top, 1))
-    for piece, batch in pieces(model, table.name, batches, table.id, jobs_of(options)):
-        digest.add(piece)
-        if outputs.sink is not None:
-            outputs.sink.write(results(piece, batch, table.id, digest, wanted))
-    if not digest.n_rows:
-        raise UserError(f"{table.name} has no rows.")
-    top = digest.top(options.top)
-    rows = () if top is None else top.head(options.top).explain(
-        model.model_, options.why, options.noun)  # fmt: skip
-    contexts = anomalous_contexts(model.model_, noun=options.noun)
+    digest = _digest(options, model, table, batches, outputs.sink)
     written = {}
     if "report" in outputs.streams:
-        page = report_page(model, digest, table.name, options.why, options.noun)
-        with writing(options.report):
-            outputs.streams["report"].write(page.encode())
+        outputs.write("report", report_page(model, digest, table.name, options).encode())
         written["report"] = options.report
     if options.out not in (None, "-"):
         written["scores"] = options.out
+    contexts = anomalous_contexts(model.model_, noun=options.noun)
     here = [context for context in contexts if digest.members(context.leaf)]
-    return Findings(table.name, model, digest, list(rows), here, written, model_path)
+    rows = _top_rows(options, model, digest)
+    return Findings(table.name, model, digest, rows, here, written, model_path)
 
 
-def _show(options: argparse.Namespace, findings: Findings, seconds: float) -> None:
-    """Print what was found, unless nobody wants to know; standard output may be for scores."""
-    if options.quiet:
-        return
-    stream = sys.stderr if options.out == "-" else sys.stdout
-    if options.json:
-        _print_json(findings.to_dict(seconds), stream)
-    else:
-        print(findings.text(Style(stream), seconds), file=stream)
-
-
-def _print_json(content: Any, stream: Any = None) -> None:
-    print(json.dumps(content, ensure_ascii=False, indent=2), file=stream or sys.stdout)
-
-
-def _top_rows(options: argparse.Namespace, model: ADMERCS, table: SourceTable) -> list[Any]:
-    """Explain the most anomalous rows."""
+def _digest(
+    options: Namespace, model: ADMERCS, table: SourceTable, batches: Iterable[Any], sink: Any = None
+) -> Digest:
+    """Score all rows; keep the most anomalous ones."""
     from admercs.report import Digest
 
-    digest = Digest(model.model_, -model.offset_, options.top)
-    for piece, _ in pieces(model, table.name, table.batches(), table.id, jobs_of(options)):
+    n_kept = max(getattr(options, "report_rows", 1), options.top)
+    digest = Digest(model.model_, -model.offset_, n_kept)
+    for piece, batch in pieces(options, model, table, batches):
         digest.add(piece)
-    top = digest.top(options.top)
-    if top is None:
+        if sink is not None:
+            sink.write(results(piece, batch, table.id, digest, options))
+    if not digest.n_rows:
         raise UserError(f"{table.name} has no rows.")
-    return list(top.head(options.top).explain(model.model_, options.why, options.noun))
+    return digest
 
 
-def _chosen_rows(options: argparse.Namespace, model: ADMERCS, table: SourceTable) -> list[Any]:
+def _top_rows(options: Namespace, model: ADMERCS, digest: Digest) -> Sequence[Any]:
+    """Explain the most anomalous rows."""
+    top: Any = digest.top(options.top)
+    rows: Sequence[Any] = top.head(options.top).explain(model.model_, options.why, options.noun)
+    return rows
+
+
+def _show(options: Namespace, findings: Findings, seconds: float) -> None:
+    """Print what was found, unless nobody wants to know; standard output may be for scores."""
+    if not options.quiet:
+        stream = sys.stderr if options.out == "-" else sys.stdout
+        text = findings.text(Style(stream), seconds)
+        _tell(options, findings.to_dict(seconds), text, stream)
+
+
+def _tell(options: Namespace, content: Any, text: str, stream: TextIO | None = None) -> None:
+    """Print something for machines or for people."""
+    if options.json:
+        print(json.dumps(content, ensure_ascii=False, indent=2), file=stream)
+    elif not options.quiet:
+        print(text, file=stream)
+
+
+def _chosen_rows(options: Namespace, model: ADMERCS, table: SourceTable) -> list[Any]:
     """Explain the rows the user asks for, in the order of the question."""
     import numpy as np
 
@@ -305,7 +278,7 @@ def _chosen_rows(options: argparse.Namespace, model: ADMERCS, table: SourceTable
             wanted[text] = str(int(text))
     found: dict[str, Any] = {}
     n_rows = 0
-    for piece, batch in pieces(model, table.name, table.batches(), table.id, jobs_of(options)):
+    for piece, batch in pieces(options, model, table, table.batches()):
         n_rows += len(batch)
         places = {str(label): k for k, label in enumerate(piece.labels)}
         here = [text for text, key in wanted.items() if text not in found and key in places]
@@ -342,7 +315,7 @@ def _about(model: ADMERCS, path: str) -> dict[str, Any]:
         ],
         "trees": int(fitted.forest.n_trees),
         "contexts": int((fitted.forest.feature < 0).sum()),
-        "anomalous_contexts": len(fitted.members),
+        "anomalous_contexts": len(model.contexts_),
         "threshold": {"score": -math.expm1(model.offset_), "evidence": -model.offset_},
         "parameters": {
             name: value

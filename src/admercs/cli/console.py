@@ -7,11 +7,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from functools import partialmethod
 from typing import Any, TextIO
 
 from admercs.cli.errors import listed
-
-__all__ = ["Style", "columns_text", "counted", "filled", "note", "row_lines"]
 
 
 class Style:
@@ -27,27 +26,13 @@ class Style:
     def _wrapped(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
 
-    def bold(self, text: str) -> str:
-        """Emphasise."""
-        return self._wrapped("1", text)
-
-    def dim(self, text: str) -> str:
-        """Play down."""
-        return self._wrapped("2", text)
-
-    def accent(self, text: str) -> str:
-        """Mark what is anomalous."""
-        return self._wrapped("1;31", text)
+    bold = partialmethod(_wrapped, "1")
+    dim = partialmethod(_wrapped, "2")
+    accent = partialmethod(_wrapped, "1;31")  # for what is anomalous
 
 
 def clean(text: str) -> str:
-    r"""Take control characters out of text from a table: a terminal would obey them.
-
-    Examples
-    --------
-    >>> clean("a\x1b[2Jb\nc")
-    'a\\x1b[2Jb\\nc'
-    """
+    """Take control characters out of text from a table: a terminal would obey them."""
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
     )
@@ -60,13 +45,7 @@ def note(text: str, quiet: bool = False) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """Count things.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Count things."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
@@ -94,8 +73,6 @@ def row_lines(row: Any, style: Style) -> list[str]:
     if row.n_rest:
         rest = counted(row.n_rest, "weaker reason")
         lines.append(style.dim(f"     and {rest} ({row.rest / row.evidence:.0%})"))
-    if row.apart:
-        lines += map(style.dim, filled(row.apart, style.width, "     ", "     "))
     return lines
 
 

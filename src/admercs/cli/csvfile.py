@@ -1,4 +1,4 @@
-"""CSV files: what the reader must be told about one, and what is wrong with a bad one.
+"""CSV files: how to read one, and what is wrong with one that cannot be read.
 
 DuckDB's own guessing drops leading lines or reads a whole line as one field when lines are ragged.
 Here the header line decides, and every line after it has to agree.
@@ -7,123 +7,147 @@ Here the header line decides, and every line after it has to agree.
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
 import lzma
 import os
+import shutil
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from admercs.cli.errors import UserError
 from admercs.cli.queries import sql_text
 
-__all__ = ["MISSING", "delimiter_of", "open_text", "read_csv_sql", "reading_errors"]
-
+COMPRESSED = {".gz", ".zst", ".bz2", ".xz"}
 DELIMITERS = ",;\t|"
-# The first bytes of what gzip, bzip2, xz and Zstandard write.
-_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 # What stands for a missing value in text files, unless the user says otherwise.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 
-def open_text(path: Path, encoding: str = "utf-8") -> IO[str]:
-    """Open a text file, compressed or not, by what its first bytes say."""
-    with path.open("rb") as stream:
-        unpacked = _unpacked(path, stream.read(6))
-    opened: Any = (
-        path.open("rb") if unpacked is None else io.BufferedReader(_Packed(path, unpacked), 1 << 20)
-    )
+@dataclass(frozen=True)
+class Reading:
+    """How the user wants sources to be read."""
+
+    table: str | None = None  # of a database
+    delimiter: str | None = None  # CSV; by default what the header line uses
+    encoding: str = "utf-8"  # of text files
+    missing: Sequence[str] = MISSING  # CSV: what stands for a missing value
+    header: bool = True  # CSV: whether the first line names the columns
+    # CSV: columns known to hold text, though a few rows of codes may look like numbers.
+    text: Collection[str] = ()
+
+
+def _open_zstandard(path: Path, _: str) -> Any:
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd")
+
+
+# What opens a compressed file, by its first bytes.
+_UNPACKERS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.GzipFile,
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": _open_zstandard,
+}
+
+
+@contextmanager
+def open_text(path: Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
+    """Open a text file, compressed or not, by what its first bytes say; say if it is damaged."""
+    with path.open("rb") as start:
+        magic = start.read(6)
+    unpack = next((_UNPACKERS[known] for known in _UNPACKERS if magic.startswith(known)), open)
     # A byte order mark is no part of the first column's name.
-    encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
-    return io.TextIOWrapper(opened, encoding=encoding, newline="")
+    encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    try:
+        with unpack(path, "rb") as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
+            yield text
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if getattr(error, "errno", None) is not None:  # an error of the system
+            raise
+        raise UserError(f"{path} is damaged or was cut short: {error}.") from error
 
 
-def _unpacked(path: Path, start: bytes) -> Any:
-    """Open a compressed file; return None for one that is not."""
-    gzipped, bzipped, xzipped, zstandard = map(start.startswith, _MAGIC)
-    if gzipped:
-        return gzip.GzipFile(path)
-    if bzipped:
-        return bz2.BZ2File(path)
-    if xzipped:
-        return lzma.LZMAFile(path)
-    if zstandard:
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd")
-    return None
-
-
-class _Packed(io.RawIOBase):
-    """A compressed file that says so when it is damaged."""
-
-    def __init__(self, path: Path, stream: Any) -> None:
-        self._path = path
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            content = self._stream.read(len(buffer))
-        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-            raise UserError(f"{self._path} is damaged or was cut short: {error}.") from error
-        buffer[: len(content)] = content
-        return len(content)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
-def delimiter_of(header: str) -> str:
-    r"""Return the delimiter that a header line uses.
-
-    Examples
-    --------
-    >>> delimiter_of('"a;b",c,d'), delimiter_of("a\tb"), delimiter_of("lonely")
-    (',', '\t', ',')
-    """
+def _delimiter_in(header: str) -> str:
+    """Return the delimiter that a header line uses."""
     outside = "".join(header.split('"')[::2])
     return max(DELIMITERS, key=outside.count)
 
 
-def read_csv_sql(
-    files: Sequence[str],
-    delimiter: str,
-    *,
-    missing: Sequence[str],
-    header: bool,
-    sample: int,
-    text: Sequence[str] = (),
-) -> str:
-    """Return the SQL that reads CSV files of one delimiter, some columns as text.
+def prepare_csv(
+    name: str, paths: Sequence[Path], reading: Reading, copies: Iterator[Path]
+) -> tuple[list[Path], str]:
+    """Return files that DuckDB can read, and what separates their fields.
 
-    The files are given as SQL.
+    A header with the same name twice is refused: DuckDB would rename the second one silently.
     """
-    options = {
-        "delim": sql_text(delimiter),
-        "quote": "'\"'",
-        "escape": "'\"'",
-        "comment": "''",
-        "header": str(header).lower(),
-        "skip": "0",
-        "nullstr": f"[{', '.join(map(sql_text, missing))}]",
-        "allow_quoted_nulls": "true",
-        "null_padding": "false",
-        "ignore_errors": "false",
-        "sample_size": str(sample),
-        "max_line_size": str(1 << 25),
-    }
-    if text:
-        options["types"] = "{" + ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in text) + "}"
-    given = ", ".join(f"{name} = {value}" for name, value in options.items())
-    return f"select * from read_csv([{', '.join(files)}], {given})"
+    try:
+        codecs.lookup(reading.encoding)
+    except LookupError:
+        raise UserError(
+            f"there is no encoding {reading.encoding!r}. Common ones: utf-8, latin-1, utf-16."
+        ) from None
+    plain = [_plain_csv(path, reading.encoding, copies) for path in paths]
+    named = Path(plain[0].stem) if plain[0].suffix in COMPRESSED else plain[0]
+    by_name = "\t" if named.suffix.lower() in (".tsv", ".tab") else ""
+    delimiter, header = reading.delimiter or by_name, [""]
+    # What is wrong otherwise the reader will find out, and say where.
+    with suppress(UnicodeDecodeError, csv.Error, OSError), open_text(plain[0]) as stream:
+        line = stream.readline(1 << 25)
+        delimiter = delimiter or _delimiter_in(line)
+        header = next(csv.reader(chain([line], stream), delimiter=delimiter), [])
+    twice = [column for column, n in Counter(header).items() if column and n > 1]
+    if twice and reading.header:
+        raise UserError(
+            f"{name}: the header has the column {twice[0]!r} more than once. Give each column a "
+            "name of its own."
+        )
+    return plain, delimiter or ","
+
+
+def _plain_csv(path: Path, encoding: str, copies: Iterator[Path]) -> Path:
+    """Return the file itself, or a copy in UTF-8 with a compression that DuckDB can read."""
+    plain = codecs.lookup(encoding).name == "utf-8"
+    if plain and path.suffix.lower() in (".gz", ".zst"):
+        # DuckDB leaves the check sum alone, and takes half a file for a whole: look for damage.
+        with open_text(path, "latin-1") as stream:
+            while stream.read(1 << 20):
+                pass
+    if plain and path.suffix.lower() not in (".bz2", ".xz"):
+        return path
+    copy = next(copies)
+    try:
+        with (
+            open_text(path, encoding) as stream,
+            copy.open("w", encoding="utf-8", newline="") as out,
+        ):
+            shutil.copyfileobj(stream, out, 1 << 20)
+    except UnicodeError as error:
+        raise UserError(f"{path} is not {encoding}: {error}.") from error
+    return copy
+
+
+def read_csv_sql(
+    files: Sequence[str], delimiter: str, reading: Reading, sample: int, text: Sequence[str] = ()
+) -> str:
+    """Return the SQL that reads CSV files, whose names are given as SQL, some columns as text."""
+    types = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in text)
+    types = f", types = {{{types}}}" if text else ""
+    return f"""select * from read_csv(
+        [{", ".join(files)}], delim = {sql_text(delimiter)}, quote = '"', escape = '"',
+        comment = '', header = {reading.header}, skip = 0, null_padding = false,
+        ignore_errors = false, sample_size = {sample}, max_line_size = {1 << 25},
+        nullstr = [{", ".join(map(sql_text, reading.missing))}], allow_quoted_nulls = true{types})
+    """
 
 
 @contextmanager
@@ -132,16 +156,7 @@ def reading_errors(
 ) -> Iterator[None]:
     """Turn errors of DuckDB into messages that say what is wrong with a source, and where.
 
-    Parameters
-    ----------
-    name : str
-        What the source is called.
-    delimiters : mapping of Path to str
-        The CSV files behind it, with what separates their fields.
-    encoding : str
-        Of the CSV files.
-    is_query : bool, default=False
-        Whether the source is a query: then all of the message helps, it shows the place.
+    `delimiters` are those of the CSV files behind it, which may have to be looked into.
     """
     import duckdb
     import pyarrow as pa
@@ -165,7 +180,7 @@ def reading_errors(
 
 def _message(name: str, text: str, is_query: bool) -> str:
     """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
-    if is_query:
+    if is_query:  # all of it helps
         return f"the query cannot be run.\n{text.strip()}"
     for advice in ("\nPossible", "\n  file =", "\nIf you are trying"):
         text = text.partition(advice)[0]
@@ -214,7 +229,7 @@ def _is_binary(path: Path) -> bool:
     with path.open("rb") as stream:
         start = stream.read(4096)
     is_utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return b"\x00" in start and not is_utf_16 and not start.startswith(_MAGIC)
+    return b"\x00" in start and not is_utf_16 and not start.startswith(tuple(_UNPACKERS))
 
 
 def _line_of_bad_byte(path: Path, encoding: str) -> int:

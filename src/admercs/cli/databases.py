@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,7 @@ from admercs.cli.csvfile import reading_errors
 from admercs.cli.errors import UserError, listed, shown
 from admercs.cli.queries import quoted, sql_text
 
-__all__ = ["table_in_duckdb", "table_in_sqlite"]
-
-STRETCH = 50_000
+BATCH_ROWS = 50_000
 
 
 def table_in_duckdb(path: Path, wanted: str | None, connection: Any) -> tuple[str, str]:
@@ -39,24 +37,36 @@ def table_in_duckdb(path: Path, wanted: str | None, connection: Any) -> tuple[st
     return chosen, f"select * from {'.'.join(map(quoted, (file, *names[chosen])))}"
 
 
-def table_in_sqlite(path: Path, wanted: str | None, scratch: Path) -> tuple[str, str]:
+def table_in_sqlite(path: Path, wanted: str | None, copy: Path) -> tuple[str, str]:
     """Copy a table of an SQLite file; return its name and the SQL to read it.
 
     DuckDB could read such files with an extension, but that would have to be downloaded.
     """
-    copy = scratch / "sqlite.parquet"
-    with _sqlite(path) as connection:
-        found = connection.execute(
-            "select name from sqlite_master where type in ('table', 'view') "
-            "and name not like 'sqlite\\_%' escape '\\' order by name"
-        )
-        chosen = _choose(path, [row[0] for row in found], wanted)
-        schema = _sqlite_schema(connection, chosen)
-        with pq.ParquetWriter(copy, schema) as writer:
-            cursor = connection.execute(f"select * from {quoted(chosen)}")
-            while rows := cursor.fetchmany(STRETCH):
-                writer.write_table(_arrow(rows, schema))
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            found = connection.execute(
+                "select name from sqlite_master where type in ('table', 'view') "
+                "and name not like 'sqlite\\_%' escape '\\' order by name"
+            )
+            chosen = _choose(path, [row[0] for row in found], wanted)
+            _copy(connection, quoted(chosen), copy)
+    except sqlite3.DatabaseError as error:
+        raise UserError(f"cannot read {path}: {error}.") from error
     return chosen, f"select * from read_parquet({sql_text(str(copy))})"
+
+
+def _copy(connection: sqlite3.Connection, table: str, copy: Path) -> None:
+    connection.create_function("admercs_moment", 1, _is_moment, deterministic=True)
+    columns = connection.execute(f"pragma table_info({table})").fetchall()
+    schema = pa.schema(
+        (name, _sqlite_type(connection, table, quoted(name), str(declared)))
+        for _, name, declared, *_ in columns
+    )
+    with pq.ParquetWriter(copy, schema) as writer:
+        cursor = connection.execute(f"select * from {table}")
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            writer.write_table(_arrow(rows, schema))
 
 
 def _choose(path: Path, found: list[str], wanted: str | None) -> str:
@@ -77,29 +87,6 @@ def _choose(path: Path, found: list[str], wanted: str | None) -> str:
     if len(alike) == 1:
         return alike[0]
     raise UserError(f"{path} has no table {wanted!r}; it has {listed(found, 20)}.")
-
-
-@contextmanager
-def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open an SQLite file for reading."""
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    connection.create_function("admercs_moment", 1, _is_moment, deterministic=True)
-    try:
-        yield connection
-    except sqlite3.DatabaseError as error:
-        raise UserError(f"cannot read {path}: {error}.") from error
-    finally:
-        connection.close()
-
-
-def _sqlite_schema(connection: sqlite3.Connection, table: str) -> pa.Schema:
-    columns = connection.execute(f"pragma table_info({quoted(table)})").fetchall()
-    return pa.schema(
-        [
-            pa.field(name, _sqlite_type(connection, quoted(table), quoted(name), str(declared)))
-            for _, name, declared, *_ in columns
-        ]
-    )
 
 
 def _sqlite_type(
@@ -151,8 +138,7 @@ _CONVERTERS: dict[pa.DataType, Callable[[Any], Any]] = {
 
 def _arrow(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     columns = []
-    for field, values in zip(schema, zip(*rows, strict=True), strict=True):
-        convert = _CONVERTERS[field.type]
-        converted = [None if value is None else convert(value) for value in values]
-        columns.append(pa.array(converted, field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+    for kind, values in zip(schema.types, zip(*rows, strict=True), strict=True):
+        convert = _CONVERTERS[kind]
+        columns.append([None if value is None else convert(value) for value in values])
+    return pa.table(columns, schema=schema)

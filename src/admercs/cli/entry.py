@@ -10,13 +10,10 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from types import FrameType
-from typing import NoReturn, TextIO
+from typing import TextIO
 
 from admercs.cli.errors import DISK_FULL, UserError, os_error
 from admercs.cli.options import make_parser
-
-__all__ = ["main"]
 
 INTERRUPTED, TERMINATED = 130, 143
 
@@ -24,18 +21,14 @@ INTERRUPTED, TERMINATED = 130, 143
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments; by default those of this process.
-
-    Returns
-    -------
-    status : int
-        0, 1 (could not do it), 2 (usage), 130 (Ctrl-C).
+    It is 0, 1 (could not do it), 2 (usage), 130 (Ctrl-C). The arguments are by default those of
+    this process.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _end_cleanly_on_termination()
+    # Outside of the main thread, signals are handled by the caller.
+    with contextlib.suppress(ValueError):
+        # Temporary files have to go before the process ends.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     with _reliable_streams():
         return _guarded(arguments, "--debug" in arguments)
 
@@ -52,8 +45,6 @@ def _guarded(arguments: Sequence[str], debug: bool) -> int:
     except KeyboardInterrupt:
         print("\nadmercs: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except _Terminated:
-        return TERMINATED
     except BrokenPipeError:
         # The reader has seen enough (| head).
         _drop_output()
@@ -114,7 +105,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _drop_output() -> None:
-    """Forget what is still to be printed: Python would try once more when it ends, and complain."""
+    """Drop what cannot be printed: Python would try it again when it ends, and print an error."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -128,17 +119,3 @@ def _failed(message: str, status: int, debug: bool) -> int:
         traceback.print_exc()
     print(f"admercs: {message}", file=sys.stderr)
     return status
-
-
-class _Terminated(BaseException):
-    """The process was asked to end; temporary files still have to go."""
-
-
-def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise _Terminated
-
-
-def _end_cleanly_on_termination() -> None:
-    # Outside of the main thread signals are the business of whoever runs us there.
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGTERM, _end)

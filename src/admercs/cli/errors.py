@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["DISK_FULL", "UsageError", "UserError", "listed", "os_error", "shown", "writing"]
-
 _QUOTA = getattr(errno, "EDQUOT", errno.ENOSPC)
 DISK_FULL = (errno.ENOSPC, errno.EFBIG, _QUOTA)
 _ADVICE = {
@@ -39,47 +37,28 @@ class UsageError(UserError):
 
 
 def os_error(error: OSError, path: str | os.PathLike[str], doing: str) -> UserError:
-    """Return a message for a failed file operation that says what to do.
-
-    Examples
-    --------
-    >>> import errno
-    >>> str(os_error(OSError(errno.ENOSPC, ""), "out.csv", "write"))
-    'cannot write out.csv: no space left on the device. Free some space or write elsewhere.'
-    """
+    """Return a message for a failed file operation that says what to do."""
     why = _ADVICE.get(error.errno or 0, f"{error.strerror or error}.")
     return UserError(f"cannot {doing} {os.fspath(path)}: {why}")
 
 
 @contextmanager
-def writing(path: str) -> Iterator[None]:
-    """Say which file could not be written, and why."""
+def os_errors(path: str | os.PathLike[str], doing: str = "write") -> Iterator[None]:
+    """Say which file could not be written or read, and why."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise os_error(error, path, "write") from error
+        raise os_error(error, path, doing) from error
 
 
 def listed(names: list[str], most: int = 12) -> str:
-    """List names, at most so many.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
+    """List names, at most so many."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    r"""Return a name that can be printed, also of a file whose name is not UTF-8.
-
-    Examples
-    --------
-    >>> print(shown("caf\udce9.csv"))
-    caf\udce9.csv
-    """
+    """Return a name that can be printed, also of a file whose name is not UTF-8."""
     return os.fspath(path).encode("utf-8", "backslashreplace").decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,6 @@ from admercs.cli.console import Style, columns_text, counted, filled, row_lines
 if TYPE_CHECKING:
     from admercs import ADMERCS
     from admercs.report import Digest
-
-__all__ = ["Findings", "report_page"]
 
 CONTEXTS_SHOWN = 5
 
@@ -104,11 +103,11 @@ class Findings:
 
     def _count(self, style: Style) -> str:
         """Say how many rows are flagged."""
-        from admercs.explain.rendering import score_text
         from admercs.explain.column_words import percent
+        from admercs.explain.rendering import score_text
 
         digest, n = self.digest, self.digest.n_flagged
-        # Near 1 a score says little, so the evidence behind it is told as well.
+        # Near 1 a score says little, so the evidence behind it is shown as well.
         score = score_text(-math.expm1(-digest.threshold))
         line = f"evidence above {digest.threshold:.1f} (score {score})"
         if not n:
@@ -119,9 +118,9 @@ class Findings:
         return f"{flagged} ({share}): {line}"
 
 
-def report_page(model: ADMERCS, digest: Digest, name: str, why: int, noun: str) -> str:
+def report_page(model: ADMERCS, digest: Digest, name: str, options: Namespace) -> str:
     """Return the report as HTML."""
     from admercs.report import Report, summary_of, threshold_meaning
 
-    meaning = threshold_meaning(model.contamination)
-    return Report(summary_of(digest, name=name, meaning=meaning, top=max(5, why), noun=noun)).html()
+    meaning, top = threshold_meaning(model.contamination), max(5, options.why)
+    return Report(summary_of(digest, name=name, meaning=meaning, top=top, noun=options.noun)).html()

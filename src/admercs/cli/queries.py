@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
-
-__all__ = ["NamedFile", "named_files", "quoted", "reader_arguments", "sql_text"]
 
 _TOKEN = re.compile(
     r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
@@ -35,95 +32,54 @@ class NamedFile(NamedTuple):
 
 
 def quoted(name: str) -> str:
-    """Quote an identifier for SQL.
-
-    Examples
-    --------
-    >>> print(quoted('a "b" c'))
-    "a ""b"" c"
-    """
+    """Quote an identifier for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def sql_text(text: str) -> str:
-    """Quote a text for SQL.
-
-    Examples
-    --------
-    >>> sql_text("it's")
-    "'it''s'"
-    """
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def reader_arguments(query: str) -> list[str]:
-    """Return the texts that DuckDB's own readers of files are called with.
+def quoted_files(query: str) -> tuple[list[NamedFile], list[str]]:
+    """Find the files that a query names where a table belongs, and what its readers are given.
 
-    Examples
-    --------
-    >>> reader_arguments("select 'x' from read_csv(['a.csv', 'b.csv']), glob('*')")
-    ['a.csv', 'b.csv', '*']
+    Readers are DuckDB's own functions, such as ``read_csv``; of their options nothing is returned.
     """
-    found = []
-    calls: list[bool] = []  # per open parenthesis: whether it is in the call of a reader
-    before = ""
-    for token in _tokens(query):
-        if token[0] == "(":
-            calls.append(any(calls[-1:]) or _READER.fullmatch(before) is not None)
-        elif token[0] == ")":
-            calls = calls[:-1]
-        elif token.lastgroup == "text" and any(calls[-1:]):
-            found.append(_unquoted(token))
-        before = token[0]
-    return found
-
-
-def named_files(query: str) -> list[NamedFile]:
-    r"""Find what is quoted in a query and stands where a table belongs.
-
-    Examples
-    --------
-    >>> query = "select 'b.csv' from 'a.csv', 'd.sqlite'.\"my t\" where x in (from 'c.csv')"
-    >>> [(named.file, named.table) for named in named_files(query)]
-    [('a.csv', ()), ('d.sqlite', ('my t',)), ('c.csv', ())]
-    """
-    tokens = _tokens(query)
-    found = []
-    for k in _places(tokens):
-        parts, following = [], k + 1
-        while following + 1 < len(tokens) and tokens[following][0] == ".":
-            parts.append(_unquoted(tokens[following + 1]))
-            following += 2
-        token = tokens[k]
-        is_text = token.lastgroup == "text"
-        found.append(NamedFile(_unquoted(token), tuple(parts), is_text, token.start(), token.end()))
-    return found
-
-
-def _tokens(query: str) -> list[re.Match[str]]:
-    return [match for match in _TOKEN.finditer(query) if match.lastgroup != "comment"]
-
-
-def _places(tokens: list[re.Match[str]]) -> Iterator[int]:
-    """Yield the tokens that are quoted and stand where a table belongs."""
-    # Per open parenthesis: whether we are in a list of tables there.
-    listing = [False]
+    tokens = [match for match in _TOKEN.finditer(query) if match.lastgroup != "comment"]
+    named: list[NamedFile] = []
+    arguments: list[str] = []
+    # Per open parenthesis: whether we are in a list of tables there, or in the call of a reader.
+    places = [(False, False)]
     before = ""
     for k, token in enumerate(tokens):
         text = token[0].upper()
-        expected = before in _BEFORE_TABLES or (before in ("(", ",") and listing[-1])
+        in_list, in_call = places[-1]
+        expected = before in _BEFORE_TABLES or (before in ("(", ",") and in_list)
         if token.lastgroup in ("text", "name"):
             if expected:
-                yield k
+                named.append(_named_file(tokens, k))
+            elif token.lastgroup == "text" and in_call and before != "=":
+                arguments.append(_unquoted(token))
         elif text == "(":
-            listing.append(expected)
+            places.append((expected, in_call or _READER.fullmatch(before) is not None))
         elif text == ")":
-            listing = listing[:-1] or [False]
+            places = places[:-1] or [(False, False)]
         elif text in _BEFORE_TABLES and before != "DISTINCT":  # "is distinct from" compares
-            listing[-1] = True
+            places[-1] = (True, in_call)
         elif text in _AFTER_TABLES:
-            listing[-1] = False
+            places[-1] = (False, in_call)
         before = "" if text == "FROM" and before == "DISTINCT" else text
+    return named, arguments
+
+
+def _named_file(tokens: list[re.Match[str]], k: int) -> NamedFile:
+    token, parts = tokens[k], []
+    while k + 2 < len(tokens) and tokens[k + 1][0] == ".":
+        parts.append(_unquoted(tokens[k + 2]))
+        k += 2
+    is_text = token.lastgroup == "text"
+    return NamedFile(_unquoted(token), tuple(parts), is_text, token.start(), token.end())
 
 
 def _unquoted(token: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Reading a source as Arrow tables: the whole of it, a sample, or stretch by stretch."""
+"""Reading a source as Arrow tables: the whole of it, a sample, or in batches."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from admercs.cli.csvfile import reading_errors
+from admercs.cli.csvfile import Reading
 from admercs.cli.errors import UserError, listed
 from admercs.cli.queries import quoted
 from admercs.cli.sinks import FileId, scratch_folder
-from admercs.cli.sources import Reading, Source, SourceFinder
+from admercs.cli.sources import Source, SourceFinder
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["Roles", "SourceTable", "open_table"]
 
 _CASTS = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR", "BIT": "VARCHAR",
           "TIME WITH TIME ZONE": "TIME"}  # fmt: skip
@@ -59,10 +57,9 @@ class SourceTable:
     _connection: Any
     _sql: str
     _source: Source
-    _encoding: str
 
     @property
-    def stretch(self) -> int:
+    def batch_rows(self) -> int:
         """Rows that are in memory at a time."""
         return int(min(_MOST, max(_FEWEST, _CELLS // max(1, len(self.columns)))))
 
@@ -70,7 +67,7 @@ class SourceTable:
         """Return the number of rows where that is quickly known; else 0."""
         if self._source.is_query:
             return 0
-        with _errors_of(self._source, self._encoding):
+        with self._source.errors():
             found = self._connection.execute("select count(*) from admercs_source").fetchall()
         return int(found[0][0])
 
@@ -78,10 +75,10 @@ class SourceTable:
         """Read all rows in order, a bounded number at a time."""
         import pyarrow as pa
 
-        with _errors_of(self._source, self._encoding):
-            reader = self._connection.sql(self._sql).to_arrow_reader(self.stretch)
+        with self._source.errors():
+            reader = self._connection.sql(self._sql).to_arrow_reader(self.batch_rows)
         while True:
-            with _errors_of(self._source, self._encoding):
+            with self._source.errors():
                 batch = next(reader, None)
             if batch is None:
                 return
@@ -89,7 +86,7 @@ class SourceTable:
                 yield pa.Table.from_batches([batch])
 
     def read(
-        self, limit: int, seed: int = 0, told: Callable[[int], None] | None = None
+        self, limit: int, seed: int = 0, on_read: Callable[[int], None] | None = None
     ) -> tuple[pa.Table, int]:
         """Read all rows, or an even sample of ``limit`` of them; also return how many there are.
 
@@ -106,8 +103,8 @@ class SourceTable:
             total += len(batch)
             if sum(len(part) for _, part in kept) > 2 * limit:
                 kept = [_lowest(kept, limit)]
-            if told is not None:
-                told(total)
+            if on_read is not None:
+                on_read(total)
         if not kept:
             raise UserError(f"{self.name} has no rows, only the columns {listed(self.columns)}.")
         if total > limit:
@@ -128,18 +125,7 @@ def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table
 
 @contextmanager
 def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterator[SourceTable]:
-    """Open a source for reading.
-
-    Parameters
-    ----------
-    sources : sequence of str
-        A path, a pattern, a folder, an SQL query, or ``-`` for standard input; or several files of
-        one kind.
-    reading : Reading
-        How files are to be read.
-    roles : Roles
-        What the user says about columns.
-    """
+    """Open a source for reading; see `SourceFinder.find` for what it can be."""
     try:
         import duckdb
     except ImportError:
@@ -164,17 +150,13 @@ def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterat
             connection.execute("set allowed_directories = ?", [[str(folder)]])
             connection.execute("set enable_external_access = false")
             connection.execute("set lock_configuration = true")
-            yield _table(connection, source, roles, reading.encoding, finder.inputs)
-
-
-def _errors_of(source: Source, encoding: str) -> Any:
-    return reading_errors(source.name, source.delimiters, encoding, source.is_query)
+            yield _table(connection, source, roles, finder.inputs)
 
 
 def _table(
-    connection: Any, source: Source, roles: Roles, encoding: str, inputs: Collection[FileId]
+    connection: Any, source: Source, roles: Roles, inputs: Collection[FileId]
 ) -> SourceTable:
-    with _errors_of(source, encoding):
+    with source.errors():
         relation = connection.sql(source.sql)
         names = [name.lower() for name in relation.columns]
         twice = [name for name in relation.columns if Counter(names)[name.lower()] > 1]
@@ -198,9 +180,7 @@ def _table(
         _projection(connection, source.name, name, types[name], kinds.get(name)) for name in columns
     ]
     sql = f"select {', '.join(picked)} from admercs_source"
-    return SourceTable(
-        source.name, columns, label, nominal, inputs, connection, sql, source, encoding
-    )
+    return SourceTable(source.name, columns, label, nominal, inputs, connection, sql, source)
 
 
 def _known(source: str, given: Sequence[str], columns: list[str], flag: str) -> list[str]:

@@ -10,23 +10,13 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from admercs.atomic import atomic_write
-from admercs.cli.errors import DISK_FULL, UsageError, UserError, os_error, writing
+from admercs.cli.errors import DISK_FULL, UsageError, UserError, os_error, os_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = [
-    "FileId",
-    "Outputs",
-    "file_id",
-    "open_outputs",
-    "open_sink",
-    "scratch_folder",
-    "whole_file",
-]
 
 ENDINGS = (".csv", ".parquet", ".jsonl", ".ndjson")
 FileId = tuple[int, int]
@@ -38,17 +28,17 @@ def file_id(status: os.stat_result) -> FileId:
 
 
 @contextmanager
-def whole_file(path: str, mode: str = "wb") -> Iterator[IO[Any]]:
+def whole_file(path: str) -> Iterator[IO[bytes]]:
     """Open a file with `atomic_write`; an error says which file it is about.
 
     The temporary file is made at once: a place that cannot be written to is found out before the
     work, not after it.
     """
     with ExitStack() as stack:
-        with writing(path):
-            stream = stack.enter_context(atomic_write(path, mode))
+        with os_errors(path):
+            stream = stack.enter_context(atomic_write(path))
         yield stream
-        with writing(path):
+        with os_errors(path):
             stack.close()
 
 
@@ -66,21 +56,6 @@ def scratch_folder() -> Iterator[Path]:
             raise UserError(f"{message} TMPDIR=/another/folder says where.") from error
 
 
-class _JsonWriter:
-    """Writes JSON lines, as pyarrow's writers write their formats."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def write_table(self, table: pa.Table) -> None:
-        for row in table.to_pylist():
-            line = json.dumps(row, ensure_ascii=False, default=str)
-            self._stream.write(line.encode("utf-8", "replace") + b"\n")
-
-    def close(self) -> None:
-        pass
-
-
 class _Sink:
     """Writes tables to a stream in the format of an ending."""
 
@@ -89,51 +64,35 @@ class _Sink:
         self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
-        with writing(self._path):
-            if self._writer is None:
-                self._writer = self._make_writer(table.schema)
-            self._writer.write_table(table)
-
-    def _make_writer(self, schema: pa.Schema) -> Any:
         import pyarrow.parquet as pq
         from pyarrow import csv
 
-        if self._ending == ".csv":
-            options = csv.WriteOptions(quoting_style="needed")
-            return csv.CSVWriter(self._stream, schema, write_options=options)
-        if self._ending == ".parquet":
-            return pq.ParquetWriter(self._stream, schema, compression="zstd")
-        return _JsonWriter(self._stream)
+        with os_errors(self._path):
+            if self._ending not in (".csv", ".parquet"):
+                self._stream.writelines(map(_json_line, table.to_pylist()))
+                return
+            if self._writer is None and self._ending == ".csv":
+                options = csv.WriteOptions(quoting_style="needed")
+                self._writer = csv.CSVWriter(self._stream, table.schema, write_options=options)
+            elif self._writer is None:
+                self._writer = pq.ParquetWriter(self._stream, table.schema, compression="zstd")
+            self._writer.write_table(table)
 
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._stream.flush()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        # Closing writes a footer. With a full disk that fails again; the first error counts.
+        ignored = () if kind is None else (UserError, OSError)
+        with suppress(*ignored), os_errors(self._path):
+            if self._writer is not None:
+                self._writer.close()
+            self._stream.flush()
 
 
-@contextmanager
-def open_sink(path: str | None) -> Iterator[_Sink | None]:
-    """Open a file of scores, its format chosen by its ending; ``-`` is CSV on standard output."""
-    if path is None:
-        yield None
-        return
-    ending = Path(path).suffix.lower()
-    if path != "-" and ending not in ENDINGS:
-        raise UsageError(f"--out {path}: the name must end in {', '.join(ENDINGS)}, or be -.")
-    with ExitStack() as stack:
-        if path == "-":
-            sink = _Sink(sys.stdout.buffer, "standard output", ".csv")
-        else:
-            sink = _Sink(stack.enter_context(whole_file(path)), path, ending)
-        try:
-            yield sink
-        except BaseException:
-            # Closing writes a footer; with a full disk that fails again, and the first error counts.
-            with suppress(OSError):
-                sink.close()
-            raise
-        with writing("standard output" if path == "-" else path):
-            sink.close()
+def _json_line(row: dict[str, Any]) -> bytes:
+    line = json.dumps(row, ensure_ascii=False, default=str)
+    return line.encode("utf-8", "replace") + b"\n"
 
 
 @dataclass(frozen=True)
@@ -141,8 +100,13 @@ class Outputs:
     """Files to be written, opened before the work starts."""
 
     sink: _Sink | None
-    streams: dict[str, IO[Any]]
+    streams: dict[str, IO[bytes]]
     paths: dict[str, str]
+
+    def write(self, what: str, content: bytes) -> None:
+        """Write the whole content of one of the streams."""
+        with os_errors(self.paths[what]):
+            self.streams[what].write(content)
 
     def check(self, inputs: Collection[FileId]) -> None:
         """Refuse to replace a file that is read."""
@@ -155,14 +119,15 @@ class Outputs:
 def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
     """Open all outputs; none of them takes its place unless the work succeeds.
 
-    Parameters
-    ----------
-    out : str or None
-        Where the scores go.
-    **paths : str or None
-        Where other things go; each is a stream of bytes.
+    `out` is where the scores go, in the format of its ending; ``-`` is CSV on standard output. The
+    others are streams of bytes.
     """
-    wanted = {what: path for what, path in {"out": out, **paths}.items() if path not in (None, "-")}
+    is_file = out not in (None, "-")
+    ending = Path(out).suffix.lower() if out and is_file else ".csv"
+    if ending not in ENDINGS:
+        raise UsageError(f"--out {out}: the name must end in {', '.join(ENDINGS)}, or be -.")
+    given = {"out": out if is_file else None, **paths}
+    wanted = {what: path for what, path in given.items() if path is not None}
     taken: dict[str, str] = {}
     for what, path in wanted.items():
         place = os.path.realpath(path)
@@ -172,9 +137,10 @@ def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
             )
         taken[place] = what
     with ExitStack() as stack:
-        streams = {
-            what: stack.enter_context(whole_file(path))
-            for what, path in paths.items()
-            if path is not None
-        }
-        yield Outputs(stack.enter_context(open_sink(out)), streams, wanted)
+        streams = {what: stack.enter_context(whole_file(path)) for what, path in wanted.items()}
+        sink = None
+        if is_file:
+            sink = stack.enter_context(_Sink(streams["out"], wanted["out"], ending))
+        elif out == "-":
+            sink = stack.enter_context(_Sink(sys.stdout.buffer, "standard output", ending))
+        yield Outputs(sink, streams, wanted)

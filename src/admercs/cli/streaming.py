@@ -1,11 +1,12 @@
-"""Scoring a table stretch by stretch, and the lines of the file of scores."""
+"""Scoring a table in batches, and the lines of the file of scores."""
 
 from __future__ import annotations
 
 import json
+import traceback
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from admercs.cli.errors import UserError
@@ -14,22 +15,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from admercs import ADMERCS
+    from admercs.cli.reader import SourceTable
     from admercs.explain import ScoredTable
     from admercs.report import Digest
 
-__all__ = ["Wanted", "pieces", "results", "table_errors", "without"]
-
 EXPLAINED_AT_ONCE = 2_000
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the file of scores is to hold."""
-
-    reasons: str = "flagged"  # the rows that get reasons: "flagged", "all" or "none"
-    why: int = 3  # reasons per row
-    keep: bool = False  # all original columns
-    noun: str = "rows"  # what rows are called
 
 
 @contextmanager
@@ -50,10 +40,8 @@ def table_errors(name: str) -> Iterator[None]:
 
 def _is_about_the_table(error: Exception) -> bool:
     """Tell an error about the table from a mistake of ours, by who raised it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    raiser = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    raiser: str = frame.f_globals.get("__name__", "")
     return raiser.startswith(("admercs.table.", "admercs.estimator", "sklearn."))
 
 
@@ -62,28 +50,29 @@ def without(table: pa.Table, names: Iterable[str]) -> pa.Table:
     return table.drop_columns([name for name in names if name in table.column_names])
 
 
+def jobs_of(options: Namespace) -> int:
+    """Return the number of threads."""
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(options.jobs or 1))
+
+
 def pieces(
-    model: ADMERCS, name: str, batches: Iterable[pa.Table], id_columns: list[str], n_jobs: int
-) -> Iterator[tuple[Piece, pa.Table]]:
-    """Score all rows of a table; yield each stretch with its scores.
+    options: Namespace, model: ADMERCS, table: SourceTable, batches: Iterable[pa.Table]
+) -> Iterator[tuple[ScoredTable, pa.Table]]:
+    """Score all rows of a table; yield each batch with its scores.
 
     Rows are counted from 1, as people count the rows of a file.
     """
     from admercs.explain import score_rows
 
-    first = 1
+    first, n_jobs = 1, jobs_of(options)
     columns = [column.name for column in model.columns_]
     for batch in batches:
-        labels = _labels(batch, id_columns, first)
-        with table_errors(name):
-            piece = score_rows(
-                model.model_,
-                batch.select(columns),
-                labels=labels,
-                first=first,
-                count_from=1,
-                n_jobs=n_jobs,
-            )
+        where: dict[str, Any] = {"labels": _labels(batch, table.id, first), "first": first}
+        known = batch.select(columns)
+        with table_errors(table.name):
+            piece = score_rows(model.model_, known, count_from=1, n_jobs=n_jobs, **where)
         yield piece, batch
         first += len(batch)
 
@@ -100,14 +89,14 @@ def _labels(table: pa.Table, id_columns: list[str], first: int) -> list[Any]:
 
 
 def results(
-    piece: ScoredTable, batch: pa.Table, id_columns: list[str], digest: Digest, wanted: Wanted
+    piece: ScoredTable, batch: pa.Table, id_columns: list[str], digest: Digest, options: Namespace
 ) -> pa.Table:
-    """Return the lines of the file of scores for a stretch of rows."""
+    """Return the lines of the file of scores for a batch of rows."""
     import numpy as np
     import pyarrow as pa
 
     flagged = piece.evidence > digest.threshold
-    texts, details = _reasons(piece, flagged, wanted)
+    texts, details = zip(*_reasons(piece, flagged, options), strict=True)
     ours = {
         "row": pa.array(range(piece.first, piece.first + len(batch))),
         "score": pa.array(-np.expm1(-piece.evidence)),
@@ -117,8 +106,8 @@ def results(
         "reasons": pa.array(texts, pa.string()),
         "reasons_json": pa.array(details, pa.string()),
     }
-    kept = {name: batch.column(name) for name in batch.column_names if wanted.keep}
-    labels = {name: batch.column(name) for name in id_columns if not wanted.keep}
+    kept = {name: batch.column(name) for name in batch.column_names if options.keep}
+    labels = {name: batch.column(name) for name in id_columns if not options.keep}
     row, *rest = ((_free_name(name, {*kept, *labels}), column) for name, column in ours.items())
     named = [row, *labels.items(), *rest, *kept.items()]
     return pa.table({name: _plain(column) for name, column in named})
@@ -126,35 +115,30 @@ def results(
 
 def _free_name(name: str, taken: set[str]) -> str:
     """Return the name of one of our columns; a column of the table keeps its own."""
-    while name in taken:
-        name += "_"
-    return name
+    return _free_name(f"{name}_", taken) if name in taken else name
 
 
 def _plain(column: Any) -> Any:
     """Return a column in a type that every format can hold."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type) or pa.types.is_decimal(column.type):
-        return column.cast(pa.string())
-    return column
+    is_plain = not (pa.types.is_dictionary(column.type) or pa.types.is_decimal(column.type))
+    return column if is_plain else column.cast(pa.string())
 
 
 def _reasons(
-    piece: ScoredTable, flagged: Any, wanted: Wanted
-) -> tuple[list[str | None], list[str | None]]:
-    """Return the reasons per row as text and as JSON; None for rows that get none."""
+    piece: ScoredTable, flagged: Any, options: Namespace
+) -> list[tuple[str | None, str | None]]:
+    """Return the reasons of each row as text and as JSON; None for rows that get none."""
     import numpy as np
 
-    texts: list[str | None] = [None] * len(flagged)
-    details: list[str | None] = [None] * len(flagged)
-    if wanted.reasons == "none":
-        return texts, details
-    chosen = np.arange(len(flagged)) if wanted.reasons == "all" else np.flatnonzero(flagged)
+    wanted = {"none": np.zeros_like(flagged), "all": np.ones_like(flagged), "flagged": flagged}
+    chosen = np.flatnonzero(wanted[options.reasons])
+    found: list[tuple[str | None, str | None]] = [(None, None)] * len(flagged)
     for start in range(0, len(chosen), EXPLAINED_AT_ONCE):
         some = chosen[start : start + EXPLAINED_AT_ONCE]
-        rows = piece.rows(some).explain(piece.model, wanted.why, wanted.noun)
+        rows = piece.rows(some).explain(piece.model, options.why, options.noun)
         for k, row in zip(some.tolist(), rows, strict=True):
-            texts[k] = " | ".join(filter(None, [*(r.text for r in row.reasons), row.apart]))
-            details[k] = json.dumps([r.to_dict() for r in row.reasons], ensure_ascii=False)
-    return texts, details
+            details = json.dumps([reason.to_dict() for reason in row.reasons], ensure_ascii=False)
+            found[k] = " | ".join(reason.text for reason in row.reasons), details
+    return found

@@ -7,6 +7,7 @@ from admercs.datasets.hics import HICS_DIMENSIONS, load_hics
 from admercs.datasets.labelled import LabelledArray, LabelledTable
 from admercs.datasets.oddbench import OddBenchSet, list_oddbench, load_oddbench
 from admercs.datasets.patterns import PATTERNS, draw_pattern
+from admercs.datasets.real_tables import TABLES, load_table
 from admercs.datasets.synthetic import (
     make_synth_c,
     make_synth_cs,
@@ -15,7 +16,6 @@ from admercs.datasets.synthetic import (
     synth_cs,
     synth_i,
 )
-from admercs.datasets.tables import TABLES, load_table
 from admercs.datasets.vehicles import make_electric_vehicles
 from admercs.datasets.wrong import ERRORS, WrongValues, exchange_values, insert_errors
 

@@ -38,22 +38,7 @@ class DirtyTable:
 
 
 def list_dirty(data: str | Path | None = None) -> list[str]:
-    """List the tables at hand, as :func:`load_dirty` takes them.
-
-    Parameters
-    ----------
-    data : path, optional
-        Data folder, see :func:`admercs.datasets.data_folder`.
-
-    Returns
-    -------
-    names : list of str
-
-    Raises
-    ------
-    DataNotFoundError
-        When there is no table at all.
-    """
+    """List the tables at hand by the names that :func:`load_dirty` takes."""
     folder = data_folder(data) / "dirty"
     files = sorted(folder.rglob(_DIRTY))
     if not files:

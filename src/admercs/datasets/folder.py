@@ -67,19 +67,7 @@ def data_folder(data: str | Path | None = None) -> Path:
 
 
 def find_file(folder: Path, stem: str) -> Path:
-    """Find a file by its name, plain or gzipped.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to look.
-    stem : str
-        File name without a final ``.gz``.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Find a file by its name, plain or gzipped."""
     for name in (stem, f"{stem}.gz"):
         if (folder / name).is_file():
             return folder / name

@@ -20,18 +20,6 @@ def to_frame(columns: Mapping[str, np.ndarray], as_frame: str | None = None) -> 
     Text columns are object arrays in which ``None`` is a missing value; numeric columns use
     NaN; dates are ``datetime64[D]``.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray
-        The columns, all of the same length.
-    as_frame : {"pandas", "polars", "pyarrow", "dict"}, optional
-        What to return. By default the first of pandas, polars and pyarrow that is installed,
-        and a plain dict of arrays where none is.
-
-    Returns
-    -------
-    table : pandas.DataFrame, polars.DataFrame, pyarrow.Table or dict
-
     Examples
     --------
     >>> import numpy as np
@@ -64,5 +52,5 @@ def _columnar(library: Any, name: str, columns: Mapping[str, np.ndarray]) -> Any
 
 def _with_none(values: np.ndarray) -> list[Any]:
     """Python values of a column, missing ones as None."""
-    items = values.tolist()
-    return [None if item != item else item for item in items]  # noqa: PLR0124, only NaN differs from itself
+    # Only NaN differs from itself.
+    return [None if item != item else item for item in values.tolist()]  # noqa: PLR0124

@@ -4,8 +4,9 @@ Each pattern is drawn by a small function of a random generator and a number of 
 counts is that neither attribute alone says anything about the other's normality: it takes both.
 
 A pattern is a band around a way through the square. Points keep within the band, so that what lies
-outside is off the pattern for certain. Along the way the band is narrow here and wide there, and some
-stretches hold more points than others: what is far from the pattern in one place is near it in another.
+outside is off the pattern for certain. Along the way the band is narrow here and wide there, and
+some stretches hold more points than others: what is far from the pattern in one place is near it in
+another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ __all__ = ["PATTERNS", "draw_pattern"]
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
-#: Half the width of the band, relative to the unit square, from the beginning of the way to its end.
+#: Half the width of the band, relative to the unit square, from the beginning of the way to its
+#: end.
 _WIDTHS = (0.12, 0.035, 0.07)
 
 

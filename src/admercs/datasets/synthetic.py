@@ -6,8 +6,8 @@ as common as any other and only the combination gives the row away. It lies off 
 as good as certainly: who knew the true density could tell nearly all anomalies from normal rows.
 
 The paper describes its sets in words. The constants here and the shapes were chosen so that the
-paper's other detectors come out about where the paper has them. docs/experiments.md says how far that
-went, and what was known of AD-MERCS meanwhile.
+paper's other detectors come out about where the paper has them. docs/experiments.md says how far
+that went, and what was known of AD-MERCS meanwhile.
 """
 
 from __future__ import annotations
@@ -35,18 +35,21 @@ LOCAL = "local outlier"
 INLIER = "accidental inlier"
 SYNTH_CS_DIMENSIONS = tuple(range(10, 101, 10))
 
-#: Raised when the same arguments come to give other sets, so that old results are not taken for new.
+#: Raised when the same arguments come to give other sets, so that old results are not taken for
+#: new.
 EDITION = 3
 
 _N_ROWS, _N_ODD = 1000, 50
 _N_SUBSPACES = 5
 _SETS = 30
-#: How far, in units of the pattern's square, an outlier stays from any place where normal points occur.
+#: How far, in units of the pattern's square, an outlier stays from any place where normal points
+#: occur.
 _CLEARANCE = 0.02
 #: Points that show where those places are, and how many of them lend their values to outliers.
 _N_SPARE, _N_LENDERS = 20_000, 200
 #: Shapes that Synth-C&S does without: they close or wind, so that the mean of one attribute hardly
-#: depends on the other. ALSO, which goes by means, does better on Synth-C&S than on Synth-C in the paper.
+#: depends on the other. ALSO, which goes by means, does better on Synth-C&S than on Synth-C in the
+#: paper.
 _CLOSED = ("figure eight", "circle", "two rings", "ellipse", "diamond", "triangle", "spiral")
 #: Rows of Synth-I that fit the pattern and are anomalous by association.
 _N_HIDDEN = (8, 12)
@@ -56,8 +59,8 @@ _STRAY_SHARE = 0.15
 _CLUSTER_UNIT = 2.5
 _N_GOOD, _GOOD_SPREAD = (2, 4), (0.03, 0.2)
 _N_BAD, _BAD_SPREAD = (1, 2), (0.03, 0.06)
-#: How far the centres of good clusters keep apart, in sums of their widths, and how far bad ones lie
-#: from the nearest good one, in widths of the latter.
+#: How far the centres of good clusters keep apart, in sums of their widths, and how far bad ones
+#: lie from the nearest good one, in widths of the latter.
 _APART, _REACH = 1.5, (2.3, 3.2)
 #: Draws until clusters have room, and places among which the outermost is taken.
 _TRIES, _CANDIDATES = 200, 20
@@ -265,7 +268,7 @@ def _clusters(rng: np.random.Generator, kind: np.ndarray) -> np.ndarray:
 
 
 def _beside(rng: np.random.Generator, good: np.ndarray, spread: np.ndarray, n: int) -> np.ndarray:
-    """Find centres of bad clusters: just outside good ones, away from the middle and from each other."""
+    """Find centres of bad clusters: just outside good ones, off the middle, well apart."""
     found: list[np.ndarray] = []
     while len(found) < _CANDIDATES:
         which, angle = rng.integers(len(good)), rng.uniform(0, 2 * np.pi)

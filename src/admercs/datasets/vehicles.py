@@ -81,8 +81,8 @@ def make_electric_vehicles(
 
     - one *global outlier*: a range of 200 km, which no other car has;
     - six *local outliers*: capacity and range are both common, but not together;
-    - *defective* cars (24 in a thousand), made in Ghent from 1 to 8 March 2021, each with
-      two or three values that do not fit the rest: range, consumption, charging power, price, weight;
+    - *defective* cars (24 in a thousand), made in Ghent from 1 to 8 March 2021, each with two or
+      three values that do not fit the rest: range, consumption, charging power, price, weight;
     - one *accidental inlier*: made there and then, yet nothing about it looks wrong. All other
       cars of that production run are defective.
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from admercs.density.arrays import Floats, Ints, highest, owners, totals
+from admercs.arrays import Floats, Ints
+from admercs.density.ragged import highest, owners, totals
 
 N_HEIGHTS = 33  # areas at which the way back to the density is kept, for plots
-_N_KNOTS = (
-    512  # heights at which the area is computed; in between its logarithm is as good as linear
-)
+_N_KNOTS = 512  # heights at which the area is computed; in between its logarithm is near linear
 _TINY = 1e-9  # shares are compared with this much room, so that 1 − 0.9 of ten rows is one row
 _BINS = 512  # of levels, to find the one where a quantile lies
 
@@ -86,7 +85,7 @@ def to_area(slot: Ints, log_density: Floats, top: Floats, knots: Floats) -> Floa
 
 
 def heights_of_areas(top: Floats, knots: Floats) -> Floats:
-    """Return per slot the levels where log ω is 0/32, 1/32 … 32/32 of the floor's, highest first."""
+    """Return per slot the levels where log ω is 0/32 … 32/32 of the floor's, highest first."""
     levels = np.linspace(0, 1, _N_KNOTS + 1) * top[:, None]
     areas = np.linspace(0, 1, N_HEIGHTS) * knots[:, :1]
     slots = zip(areas, knots, levels, strict=True)
@@ -129,7 +128,7 @@ def frequency_areas(kappa: Floats, counts: Ints, unseen: Floats) -> tuple[Floats
 
 
 def log_presence(n: Ints, n_missing: Ints, *, area: bool, rho: float) -> tuple[Floats, Floats]:
-    """Return log ω of having a value and of having none, which is a distribution over two values."""
+    """Return log ω of having a value and of having none: a distribution over two values."""
     counts = np.stack((n - n_missing, n_missing), axis=1)
     kappa = value_frequencies(counts)
     if area:

@@ -9,16 +9,16 @@ a chain of l plug-in steps, all of them sums over the cosine transform of a hist
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.fft import dct
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints, pointers
+from admercs.arrays import Floats, Ints
 from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
+from admercs.density.ragged import pointers
 
 MIN_CELLS = 16  # a kernel is at least so many cells wide, or the cells would show in the density
 _N_COSINES = 768  # bins of the transformed histogram; a core has as many cells, or a multiple
@@ -158,9 +158,10 @@ def _reference_rule(spread: Spread) -> Floats:
 
 def _floors(grids: Grids, spread: Spread, column_range: float) -> Floats:
     """Return the smallest bandwidth allowed; ``column_range`` is that of the whole column."""
-    # Sixteen cells is what the grid resolves. Whole numbers and rounded values lie on a comb: half of
-    # the gap between its teeth makes a smooth density that still keeps neighbours apart. Where all
-    # values are equal, a thousandth of the column's range is how close others must be to be the same.
+    # Sixteen cells is what the grid resolves. Whole numbers and rounded values lie on a comb: half
+    # of the gap between its teeth makes a smooth density that still keeps neighbours apart. Where
+    # all values are equal, a thousandth of the column's range is how close others must be to be the
+    # same.
     is_comb = (spread.n_core >= 3 * spread.n_distinct) & (spread.gap <= spread.sigma / 2)
     cells = np.maximum(MIN_CELLS, np.where(is_comb, spread.gap / 2, 0.0))
     is_constant = spread.sigma < 0.5
@@ -173,18 +174,13 @@ def _solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
     cosines = dct(histogram / np.where(total > 0, total, 1.0), axis=1, norm=None)
     # The transform sums 2 p cos(...); squared cosine sums for frequencies 1, 2, ...
     power = (cosines[:, 1:] / 2) ** 2
-    weights = _frequency_weights(histogram.shape[1])
+    # The weight of each frequency in the roughness of orders 2 … l.
+    k2 = np.arange(1, histogram.shape[1], dtype=np.float64) ** 2
+    weights = np.stack([2 * np.pi ** (2 * s) * k2**s for s in range(2, _STAGES + 1)])
     smallest = (MIN_CELLS / (4096 * CORE)) ** 2 / 4
     t = np.zeros(len(n))
     _solve(power, n, guess, weights, smallest, t)
     return t
-
-
-@lru_cache(maxsize=2)
-def _frequency_weights(n_bins: int) -> Floats:
-    """Return the weight of each frequency 1, 2, … in the roughness of orders 2 … l."""
-    k2 = np.arange(1, n_bins, dtype=np.float64) ** 2
-    return np.stack([2 * np.pi ** (2 * s) * k2**s for s in range(2, _STAGES + 1)])
 
 
 @kernel

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel, read_only
-from admercs.density.arrays import Codes, Floats, Ints, Nodes, owners, pointers, ranges
+from admercs.arrays import Codes, Floats, Ints, ShortInts
 from admercs.density.grids import Grids
+from admercs.density.ragged import owners, pointers, ranges
 from admercs.trees.forest import Forest
 
 ONE = 1 << 8  # the weight of one row; it is shared between the two cells around the row's value
@@ -33,16 +34,14 @@ class TargetPlan(NamedTuple):
     target: int
     first_node: int  # the root; `leaf_index` is relative to it
     nodes: Ints  # per slot: its node, ascending
-    leaf_index: Nodes  # per node of the tree: its number among the leaves, or -1
+    leaf_index: ShortInts  # per node of the tree: its number among the leaves, or -1
     leaf_start: Ints  # per slot: its first leaf
     leaf_stop: Ints  # per slot: one past its last leaf
-    slot_ptr: Ints  # leaves + 1
-    slot_of: Nodes  # leaf j belongs to slots slot_of[slot_ptr[j]:slot_ptr[j + 1]]
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves of the tree."""
-        return len(self.slot_ptr) - 1
+        return int(self.leaf_index.max()) + 1
 
     @property
     def n_slots(self) -> int:
@@ -52,10 +51,13 @@ class TargetPlan(NamedTuple):
     def restrict(self, slots: Ints) -> TargetPlan:
         """Return the plan for some of its slots only, numbered anew in the order given."""
         start, stop = self.leaf_start[slots], self.leaf_stop[slots]
-        slots_of_leaves = _slots_of_leaves(start, stop, self.n_leaves)
-        return TargetPlan(
-            *self[:2], self.nodes[slots], self.leaf_index, start, stop, *slots_of_leaves
-        )
+        return self._replace(nodes=self.nodes[slots], leaf_start=start, leaf_stop=stop)
+
+    def pairs(self) -> tuple[Ints, ShortInts]:
+        """Return all pairs of a leaf and a slot that it belongs to, leaf by leaf."""
+        leaves, slots = ranges(self.leaf_start, self.leaf_stop)
+        order = np.argsort(leaves, kind="stable")
+        return leaves[order], slots[order].astype(np.int32)
 
 
 def plan_target(forest: Forest, target: int, nodes: Ints) -> TargetPlan:
@@ -66,15 +68,7 @@ def plan_target(forest: Forest, target: int, nodes: Ints) -> TargetPlan:
     leaves_before = pointers(is_leaf.astype(np.int64))
     end = np.array([forest.below(node).stop for node in nodes])
     first, last = leaves_before[nodes - start], leaves_before[end - start]
-    slots_of_leaves = _slots_of_leaves(first, last, int(leaves_before[-1]))
-    return TargetPlan(target, start, nodes, leaf_index, first, last, *slots_of_leaves)
-
-
-def _slots_of_leaves(leaf_start: Ints, leaf_stop: Ints, n_leaves: int) -> tuple[Ints, Nodes]:
-    """Invert slot → range of leaves into leaf → slots."""
-    leaves, slots = ranges(leaf_start, leaf_stop)
-    order = np.argsort(leaves, kind="stable")
-    return pointers(np.bincount(leaves, minlength=n_leaves)), slots[order].astype(np.int32)
+    return TargetPlan(target, start, nodes, leaf_index, first, last)
 
 
 class ValueCounts(NamedTuple):
@@ -101,7 +95,7 @@ class ValueCounts(NamedTuple):
 
 
 def count_codes(
-    codes: Codes, leaves: Nodes, plan: TargetPlan, n_codes: int, shift: int = 0
+    codes: Codes, leaves: ShortInts, plan: TargetPlan, n_codes: int, shift: int = 0
 ) -> Ints:
     """Count each leaf's codes, 2 ** ``shift`` of them as one; the counts of pieces add up."""
     counts = np.zeros((plan.n_leaves, n_codes), dtype=np.int64)
@@ -120,7 +114,7 @@ def node_counts(plan: TargetPlan, leaf_counts: Ints) -> Ints:
     return total
 
 
-def count_values(values: Floats, leaves: Nodes, plan: TargetPlan, grids: Grids) -> ValueCounts:
+def count_values(values: Floats, leaves: ShortInts, plan: TargetPlan, grids: Grids) -> ValueCounts:
     """Count working values on the grid of every slot they belong to; NaN is left out."""
     values = read_only(np.ascontiguousarray(values, dtype=np.float64))
     leaves = np.ascontiguousarray(leaves, dtype=np.int32)
@@ -139,8 +133,6 @@ def count_values(values: Floats, leaves: Nodes, plan: TargetPlan, grids: Grids) 
 
 def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
     """Add up the counts of pieces of a table. The order of the pieces does not matter."""
-    if not pieces:
-        raise ValueError("There are no counts to merge.")
     merged = list(pieces)
     while len(merged) > 1:  # in pairs, so that no count is copied more than log2(pieces) times
         merged = [_merge_two(merged[i : i + 2]) for i in range(0, len(merged), 2)]
@@ -165,25 +157,25 @@ def _concatenate(parts: Sequence[ValueCounts]) -> ValueCounts:
     return ValueCounts(pointers(sizes), cell, weight)
 
 
-def _count_group(values: Floats, leaves: Nodes, plan: TargetPlan, grids: Grids) -> ValueCounts:
+def _count_group(values: Floats, leaves: ShortInts, plan: TargetPlan, grids: Grids) -> ValueCounts:
     dense = np.zeros(int(grids.ptr[-1]), dtype=np.int32)
     # A leaf at a time: the cells of its slots stay in the cache.
     ordered, end = np.empty(len(values)), np.empty(plan.n_leaves, dtype=np.int64)
     _sort_by_leaf(values, leaves, plan.first_node, plan.leaf_index, ordered, end)
     slots, places = np.empty(_BUFFER, dtype=np.int64), np.empty(_BUFFER)
     outside = [np.empty((3, 0), dtype=np.int64)]
-    leaf_of = owners(plan.slot_ptr)
+    leaf_of, slot_of = plan.pairs()
     entry, row = 0, 0
     while entry < len(leaf_of):
         entry, row, used = _count_values(
-            ordered, end, entry, row, leaf_of, plan.slot_of,
+            ordered, end, entry, row, leaf_of, slot_of,
             grids.left, 1.0 / grids.width, grids.ptr, dense, slots, places,
         )  # fmt: skip
         outside.append(_count_outside(slots[:used], places[:used], grids, dense))
     return _gather(dense, grids, np.concatenate(outside, axis=1))
 
 
-def _count_outside(slot: Ints, place: Floats, grids: Grids, dense: NDArray[np.int32]) -> Ints:
+def _count_outside(slot: Ints, place: Floats, grids: Grids, dense: ShortInts) -> Ints:
     """Count values at places outside of the core; return slots, cells and weights there."""
     place = np.where(np.abs(place) < FAR, place, np.where(place > 0, float(FAR), -float(FAR)))
     lower = np.floor(place)
@@ -197,7 +189,7 @@ def _count_outside(slot: Ints, place: Floats, grids: Grids, dense: NDArray[np.in
     return np.stack((slot[beyond], cell[beyond], weight[beyond]))
 
 
-def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCounts:
+def _gather(dense: ShortInts, grids: Grids, outside: Ints) -> ValueCounts:
     """Join the core's cells with the few beyond it, in ascending order."""
     found = np.flatnonzero(dense)
     ptr = np.searchsorted(found, grids.ptr)  # where each slot's cells begin
@@ -214,8 +206,8 @@ def _gather(dense: NDArray[np.int32], grids: Grids, outside: Ints) -> ValueCount
 
 @kernel
 def _count_codes(
-    codes: NDArray[np.uint16], leaves: Nodes, first_node: int, leaf_index: Nodes, shift: int,
-    counts: Ints,
+    codes: NDArray[np.uint16], leaves: ShortInts, first_node: int, leaf_index: ShortInts,
+    shift: int, counts: Ints,
 ) -> None:  # fmt: skip
     for i in range(len(codes)):
         code = np.int64(codes[i])
@@ -226,8 +218,9 @@ def _count_codes(
 
 @kernel
 def _sort_by_leaf(
-    values: Floats, leaves: Nodes, first_node: int, leaf_index: Nodes, ordered: Floats, end: Ints
-) -> None:
+    values: Floats, leaves: ShortInts, first_node: int, leaf_index: ShortInts,
+    ordered: Floats, end: Ints,
+) -> None:  # fmt: skip
     """Sort values by leaf, NaN left out; write where those of each leaf end."""
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
     for leaf in range(len(end)):
@@ -249,8 +242,8 @@ def _sort_by_leaf(
 
 @kernel
 def _count_values(
-    ordered: Floats, leaf_end: Ints, entry: int, row: int, leaf_of: Ints, slot_of: Nodes,
-    left: Floats, inverse: Floats, ptr: Ints, dense: NDArray[np.int32],
+    ordered: Floats, leaf_end: Ints, entry: int, row: int, leaf_of: Ints, slot_of: ShortInts,
+    left: Floats, inverse: Floats, ptr: Ints, dense: ShortInts,
     outside_slot: Ints, outside_place: Floats,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Count the values of leaf ``leaf_of[k]`` in the core of slot ``slot_of[k]``, k ≥ ``entry``.

@@ -1,46 +1,36 @@
-"""The steps from counted rows to the likelihoods of a target, and fitting a table in memory.
+"""The steps from counted rows to the likelihoods of a target.
 
 Codes are counted → `start_target` places grids → values are counted on them → `check_grids` finds
-better grids for some slots → these are counted again → `finish_target`. Nominal and discrete targets
-need their counted codes only (`of_counts`). In between is nothing but counting, in one piece or many.
+better grids for some slots → these are counted again → `finish_target`. Nominal and discrete
+targets need their counted codes only (`of_counts`). In between is nothing but counting, in one
+piece or many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from admercs.density.arrays import Codes, Floats, Ints, Nodes
+from admercs.arrays import Codes, Floats, Ints
 from admercs.density.bandwidth import Spread, measure, regrid, select_bandwidths
-from admercs.density.counts import (
-    TargetPlan,
-    ValueCounts,
-    count_codes,
-    count_values,
-    node_counts,
-    plan_target,
-)
+from admercs.density.counts import ONE, TargetPlan, ValueCounts
 from admercs.density.grids import Grids, code_shift, place_grids
-from admercs.density.kernels import DensitySettings
 from admercs.density.likelihoods import (
     CONTINUOUS,
     DISCRETE,
     Likelihoods,
-    assemble,
+    Shares,
     column_kind,
     n_values,
-    of_counts,
     of_tables,
-    outer_quantiles,
+    outer_values,
 )
 from admercs.density.smoothing import Limits
 from admercs.density.tables import tabulate
+from admercs.method.settings import Density
 from admercs.table.columns import Column
-from admercs.trees.forest import Forest, Leaves
 
 _OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that far
 
@@ -52,7 +42,7 @@ class Start(NamedTuple):
     counts: Ints  # slots x codes
     grids: Grids  # on which to count its values
     limits: Limits  # its smallest and its largest value
-    settings: DensitySettings
+    settings: Density
 
 
 class Check(NamedTuple):
@@ -68,7 +58,7 @@ class Check(NamedTuple):
 
 
 def start_target(
-    plan: TargetPlan, counts: Ints, edges: Floats, limits: Limits, settings: DensitySettings
+    plan: TargetPlan, counts: Ints, edges: Floats, limits: Limits, settings: Density
 ) -> Start:
     """Place a grid for each slot of a continuous target where its codes say that its values are."""
     grids = place_grids(counts, edges, limits, code_shift(len(edges) + 1))
@@ -83,7 +73,7 @@ def check_grids(start: Start, counted: ValueCounts) -> Check:
 
 
 def finish_target(
-    start: Start, counted: ValueCounts, check: Check, again: ValueCounts | None
+    start: Start, counted: ValueCounts, check: Check, again: ValueCounts | None, shares: Shares = ()
 ) -> Likelihoods:
     """Estimate the densities from the values on the first grids, and those counted again."""
     grids, spread, settings = start.grids, check.spread, start.settings
@@ -93,9 +83,13 @@ def finish_target(
         spread = measure(counted, grids)
     column_range = float(start.grids.central[0])
     bandwidth = select_bandwidths(counted, grids, spread, column_range, settings.min_distinct)
-    mirrors = _mirrors(grids, start.limits) if settings.kernel.heavy_share else (-np.inf, np.inf)
-    tables = tabulate(counted, grids, spread.n, bandwidth, settings.kernel, mirrors)
-    return of_tables(start.counts, bandwidth, tables, outer_quantiles(counted, grids), settings)
+    mirrors = _mirrors(grids, start.limits) if settings.heavy_share else (-np.inf, np.inf)
+    tables = tabulate(counted, grids, spread.n, bandwidth, settings, mirrors)
+    first = slice(0, int(counted.ptr[1]))
+    width = float(grids.width[0])
+    places = grids.left[0] + counted.cell[first] * width
+    outer = outer_values(places, counted.weight[first], ONE, width, shares)
+    return of_tables(start.counts, bandwidth, tables, outer, settings)
 
 
 def _mirrors(grids: Grids, limits: Limits) -> Limits:
@@ -124,55 +118,3 @@ def target_codes(
         return codes
     x = values()
     return np.where(np.isnan(x), 0, 1 + np.searchsorted(column.distinct, x)).astype(np.uint16)
-
-
-def value_limits(values: Floats) -> Limits:
-    """Return the smallest and the largest value; (0, 0) where there is none."""
-    low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
-    return (float(low), float(high)) if low <= high else (0.0, 0.0)
-
-
-def fit_target(
-    plan: TargetPlan, codes: Codes, leaves: Nodes, column: Column, edges: Floats,
-    values: Callable[[], Floats], settings: DensitySettings,
-) -> Likelihoods:  # fmt: skip
-    """Estimate all distributions of one target; ``values`` is called where codes do not suffice."""
-    codes = target_codes(column, edges, codes, values)
-    counts = node_counts(plan, count_codes(codes, leaves, plan, *code_layout(column, edges)))
-    if column_kind(column) != CONTINUOUS:
-        return of_counts(column, counts, settings)
-    x = values()
-    start = start_target(plan, counts, edges, value_limits(x), settings)
-    counted = count_values(x, leaves, plan, start.grids)
-    check = check_grids(start, counted)
-    more = check.to_count(start)
-    return finish_target(start, counted, check, more and count_values(x, leaves, *more))
-
-
-def fit_likelihoods(
-    forest: Forest, codes: Codes, leaves: Leaves | Nodes, column: Callable[[int], Floats],
-    edges: Sequence[Floats], columns: Sequence[Column], settings: DensitySettings,
-    n_jobs: int = 1, progress: Callable[[int, int], None] | None = None,
-) -> Likelihoods:  # fmt: skip
-    """Estimate how likely each value is in each scoring node, in ``n_jobs`` threads.
-
-    ``codes`` and ``leaves`` have a row per used column; ``column(m)`` returns its working values.
-    """
-    plans = [plan_target(forest, m, forest.judges(m)) for m in range(len(columns))]
-
-    def fit_one(m: int) -> Likelihoods:
-        return fit_target(
-            plans[m], codes[m], leaves[m], columns[m], edges[m], partial(column, m), settings
-        )
-
-    parts = []
-    with ThreadPoolExecutor(max(1, n_jobs)) as pool:
-        try:
-            for done, part in enumerate(pool.map(fit_one, range(len(columns))), start=1):
-                parts.append(part)
-                if progress is not None:
-                    progress(done, len(columns))
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return assemble(parts, [plan.nodes for plan in plans], len(forest.n))

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from admercs.density.arrays import Floats, Ints, pointers
+from admercs.arrays import Floats, Ints
+from admercs.density.ragged import pointers
 
 CORE = 1.5  # width of the core in central ranges
 _TAIL = 0.01  # the central range leaves out this share of the rows on each side ...

@@ -8,26 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.density.areas import (
-    N_HEIGHTS,
-    frequency_areas,
-    frequency_thresholds,
-    heights_of_areas,
-    log_areas,
-    log_presence,
-    quantile_levels,
-    to_area,
-    value_frequencies,
-)
-from admercs.density.arrays import Floats, Ints, Nodes, owners, pointers
-from admercs.density.counts import ValueCounts
-from admercs.density.grids import Grids
-from admercs.density.kernels import DensitySettings
+from admercs.arrays import Array, Floats, Ints, ShortInts
+from admercs.density import areas
+from admercs.density.ragged import owners, pointers
 from admercs.density.tables import Tables
+from admercs.method.settings import Density
 from admercs.table.columns import Column
 
+Shares = tuple[float, ...]
+
 CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2
-OUTER_SHARES = 0.25, 0.05, 0.01  # rows beyond each of a column's outer quantiles: each time a fifth
+N_RANKS = 20  # a column's outermost values are kept at the ranks 1, 2, 4, …
 
 
 class Likelihoods(NamedTuple):
@@ -45,7 +36,7 @@ class Likelihoods(NamedTuple):
     """
 
     kind: NDArray[np.int8]  # per column: CONTINUOUS, DISCRETE or NOMINAL
-    slot: Nodes  # per node: its slot, or -1
+    slot: ShortInts  # per node: its slot, or -1
     n: Ints  # per slot: training rows
     n_missing: Ints  # per slot: rows where the target is missing
     log_present: Floats  # per slot
@@ -67,7 +58,7 @@ class Likelihoods(NamedTuple):
     count: Ints  # type: ignore[assignment]  # rows per value
     distinct_ptr: Ints  # M + 1
     distinct: Floats  # discrete columns: their values, ascending
-    outer: Floats  # six per column: quantiles at `OUTER_SHARES`, below and above; NaN if not continuous
+    outer: Floats  # per column: see `outer_values`; NaN for nominal columns
 
 
 def column_kind(column: Column) -> int:
@@ -83,18 +74,18 @@ def n_values(column: Column) -> int:
 
 
 def of_tables(
-    counts: Ints, bandwidth: Floats, tables: Tables, outer: Floats, settings: DensitySettings
+    counts: Ints, bandwidth: Floats, tables: Tables, outer: Floats, settings: Density
 ) -> Likelihoods:
     """Return the likelihoods of a continuous target from its density tables and counted codes."""
-    tau = quantile_levels(tables.level_ptr, tables.level, tables.mass, settings.rho)
+    tau = areas.quantile_levels(tables.level_ptr, tables.level, tables.mass, settings.rho)
     slots = np.arange(len(tau))
     slot_of = owners(tables.segment_ptr)[owners(tables.table_ptr)]
     log_height = np.empty(0)
     if settings.area:
-        top, knots = log_areas(tables.level_ptr, tables.level, tables.mass)
-        table, log_floor = to_area(slot_of, tables.table, top, knots), knots[:, 0].copy()
-        log_typical = to_area(slots, tau, top, knots)
-        log_height = (heights_of_areas(top, knots) + tables.log_floor[:, None]).ravel()
+        top, knots = areas.log_areas(tables.level_ptr, tables.level, tables.mass)
+        table, log_floor = areas.to_area(slot_of, tables.table, top, knots), knots[:, 0].copy()
+        log_typical = areas.to_area(slots, tau, top, knots)
+        log_height = (areas.heights_of_areas(top, knots) + tables.log_floor[:, None]).ravel()
     else:
         table, log_floor, log_typical = tables.table - tau[slot_of], -tau, np.zeros(len(tau))
     return _target(
@@ -106,15 +97,15 @@ def of_tables(
     )  # fmt: skip
 
 
-def of_counts(column: Column, counts: Ints, settings: DensitySettings) -> Likelihoods:
+def of_counts(column: Column, counts: Ints, settings: Density, shares: Shares = ()) -> Likelihoods:
     """Return the likelihoods of a nominal or discrete target (counts: slots x codes, 0 missing)."""
     rows = counts[:, 1:]
     n_present, n_slots = rows.sum(axis=1), len(rows)
-    kappa = value_frequencies(rows, column.n_grouped)
-    log_tau = frequency_thresholds(kappa, rows, settings.rho)
+    kappa = areas.value_frequencies(rows, column.n_grouped)
+    log_tau = areas.frequency_thresholds(kappa, rows, settings.rho)
     once = 1.0 / np.maximum(n_present, 1)
     if settings.area:
-        log_value, log_floor = frequency_areas(kappa, rows, once)
+        log_value, log_floor = areas.frequency_areas(kappa, rows, once)
         # A value is typical if it occurs at least as often as the rarest typical one.
         typical = np.where(np.log(kappa) >= log_tau[:, None] - 1e-12, log_value, 0.0)
         log_typical = typical.min(axis=1, initial=0.0)
@@ -127,20 +118,23 @@ def of_counts(column: Column, counts: Ints, settings: DensitySettings) -> Likeli
     return _target(
         column_kind(column), counts, settings,
         log_floor=log_floor, log_typical=log_typical, log_tau=log_tau,
-        log_height=np.zeros(n_slots * N_HEIGHTS if settings.area else 0),
+        log_height=np.zeros(n_slots * areas.N_HEIGHTS if settings.area else 0),
         value_ptr=np.arange(n_slots + 1, dtype=np.int64) * rows.shape[1],
         log_value=log_value.ravel(), count=rows.ravel(),
         distinct_ptr=np.array([0, len(column.distinct)], dtype=np.int64),
         distinct=np.array(column.distinct, dtype=np.float64),
+        outer=outer_values(
+            np.array(column.distinct), rows[0, : len(column.distinct)], 1, 0.0, shares
+        ),
     )  # fmt: skip
 
 
-def _target(kind: int, counts: Ints, settings: DensitySettings, **own: NDArray[Any]) -> Likelihoods:
+def _target(kind: int, counts: Ints, settings: Density, **own: Array) -> Likelihoods:
     """Return the likelihoods of one target; its nodes get their slots in ``assemble``."""
     n, n_missing, n_slots = counts.sum(axis=1), counts[:, 0], len(counts)
-    present, missing = log_presence(n, n_missing, area=settings.area, rho=settings.rho)
+    present, missing = areas.log_presence(n, n_missing, area=settings.area, rho=settings.rho)
     no_ints, no_floats = np.empty(0, np.int64), np.empty(0)
-    parts: dict[str, NDArray[Any]] = {
+    parts: dict[str, Array] = {
         "kind": np.array([kind], dtype=np.int8), "slot": np.empty(0, dtype=np.int32),
         "n": n, "n_missing": n_missing, "log_present": present, "log_missing": missing,
         "bandwidth": np.zeros(n_slots), "main": np.zeros(n_slots, np.int64),
@@ -148,21 +142,31 @@ def _target(kind: int, counts: Ints, settings: DensitySettings, **own: NDArray[A
         "segment_start": no_floats, "step": no_floats, "table_ptr": np.zeros(1, np.int64),
         "table": np.empty(0, np.float32), "value_ptr": np.zeros(n_slots + 1, np.int64),
         "log_value": no_floats, "count": no_ints, "distinct_ptr": np.zeros(2, np.int64),
-        "distinct": no_floats, "outer": np.full(2 * len(OUTER_SHARES), np.nan),
+        "distinct": no_floats, "outer": np.empty(0),
     }  # fmt: skip
     return Likelihoods(**(parts | own))
 
 
-def outer_quantiles(counted: ValueCounts, grids: Grids) -> Floats:
-    """Return the values beyond which `OUTER_SHARES` of the first slot's rows lie, on both sides."""
-    first = slice(0, int(counted.ptr[1]))
-    value, weight = grids.left[0] + counted.cell[first] * grids.width[0], counted.weight[first]
-    if not len(value):
-        return np.full(2 * len(OUTER_SHARES), np.nan)
-    inner = 1 - np.array(OUTER_SHARES)
-    up, down = np.cumsum(weight), np.cumsum(weight[::-1])
-    below = value[::-1][np.searchsorted(down, inner * down[-1])]
-    return np.concatenate((below, value[np.searchsorted(up, inner * up[-1])]))
+def outer_values(value: Floats, weight: Ints, row: int, width: float, shares: Shares) -> Floats:
+    """Return quantiles and outermost values of a column, of its lower side and of its upper side.
+
+    `value` is ascending, `weight` its rows times `row`. Each side has the values beyond which the
+    `shares` of the rows lie, and the values at the ranks 1, 2, 4, … from its end, as far as they
+    are beyond the second of these. Values counted in cells of a `width` are moved outwards by one
+    cell: a value never seems to have fewer rows beyond it than it has.
+    """
+    out = np.full((2, len(shares) + N_RANKS), np.nan)
+    if not len(value) or not len(shares):
+        return out.ravel()
+    wanted = row << np.arange(N_RANKS, dtype=np.int64)
+    for side, ordered, rows in ((0, value[::-1], weight[::-1]), (1, value, weight)):
+        inner, total = np.cumsum(rows), int(rows.sum())
+        out[side, : len(shares)] = ordered[np.searchsorted(inner, (1 - np.array(shares)) * total)]
+        ranks = wanted[wanted <= shares[1] * total]
+        from_end = ordered[::-1][np.searchsorted(np.cumsum(rows[::-1]), ranks)]
+        outwards = width if side else -width
+        out[side, len(shares) : len(shares) + len(ranks)] = from_end + outwards
+    return out.ravel()
 
 
 def assemble(parts: Sequence[Likelihoods], nodes: Sequence[Ints], n_nodes: int) -> Likelihoods:

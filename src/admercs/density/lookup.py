@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel, read_only
+from admercs.arrays import Array, Floats, Ints, ShortInts
 from admercs.density.areas import N_HEIGHTS
-from admercs.density.arrays import Floats, Ints, Nodes
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
 
 _PER_POINT = 4  # places between two table points where the density may cross τ
@@ -21,14 +20,15 @@ _NEARLY = 0.01
 
 @kernel
 def _read_continuous(
-    nodes: Nodes, x: Floats, bare: bool, out: Floats,
-    slot_of: Nodes, log_present: Floats, log_missing: Floats, log_floor: Floats,
+    nodes: ShortInts, x: Floats, bare: bool, out: Floats,
+    slot_of: ShortInts, log_present: Floats, log_missing: Floats, log_floor: Floats,
     segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
     step: Floats, table_ptr: Ints, table: NDArray[np.float32],
 ) -> None:  # fmt: skip
     """Write log ω of values of a continuous target; where `bare`, entries, not clipped at 0."""
     # One function: small ones would be compiled twice, alone and as part of this one. What it needs
-    # of a slot is kept from row to row. Unsigned indices: numba asks whether signed ones are negative.
+    # of a slot is kept from row to row. Unsigned indices: numba asks whether signed ones are
+    # negative.
     one, two = np.uint64(1), np.uint64(2)
     slot, known = np.uint64(0), False
     first, stop, longest = np.uint64(0), np.uint64(0), np.uint64(0)
@@ -88,8 +88,8 @@ def _read_continuous(
 
 @kernel
 def _read_few(
-    discrete: bool, nodes: Nodes, x: Floats, out: Floats,
-    slot_of: Nodes, log_present: Floats, log_missing: Floats,
+    discrete: bool, nodes: ShortInts, x: Floats, out: Floats,
+    slot_of: ShortInts, log_present: Floats, log_missing: Floats,
     log_floor: Floats, value_ptr: Ints, log_value: Floats, distinct: Floats,
 ) -> None:  # fmt: skip
     """Write log ω of values of a discrete target, whose values are `distinct`, or a nominal one."""
@@ -119,7 +119,7 @@ def _read_few(
 
 
 def read_likelihood(
-    likelihoods: Likelihoods, target: int, nodes: Nodes, x: Floats, out: Floats | None = None
+    likelihoods: Likelihoods, target: int, nodes: ShortInts, x: Floats, out: Floats | None = None
 ) -> Floats:
     """Return log ω of working values of one column (NaN is missing), each in its scoring node."""
     if out is None:
@@ -147,7 +147,7 @@ def entries(likelihoods: Likelihoods, slot: int, x: Floats) -> Floats:
     return out
 
 
-def _continuous_arrays(like: Likelihoods) -> tuple[NDArray[Any], ...]:
+def _continuous_arrays(like: Likelihoods) -> tuple[Array, ...]:
     return (
         like.log_present, like.log_missing, like.log_floor, like.segment_ptr, like.main,
         like.segment_from, like.segment_start, like.step, like.table_ptr, like.table,

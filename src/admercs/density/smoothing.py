@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs._compile import kernel
-from admercs.density.arrays import Floats, Ints, pointers, ranges
+from admercs.arrays import Floats, Ints
 from admercs.density.counts import FAR, ONE, ValueCounts
 from admercs.density.grids import Grids
 from admercs.density.kernels import RATIO, Shape
+from admercs.density.ragged import pointers, ranges
 
 _CELLS = 32  # joined cells per bandwidth, up to twice as many
 _FINE = 8  # points per bandwidth ...
@@ -42,7 +43,7 @@ _BETWEEN = np.array([
 Limits = tuple[float, float]  # of the column: where densities are reflected; infinite for nowhere
 
 
-class Cells(NamedTuple):
+class CellMasses(NamedTuple):
     """Rows per cell, cells of a slot in ascending order."""
 
     ptr: Ints
@@ -82,7 +83,7 @@ class Pyramid(NamedTuple):
     lift: Ints  # per block: position of a point of the next level, less that point's number
     plain: Floats  # at all points, without mirrors
     mirrored: Floats  # with mirrors
-    cells: Cells  # of the finest level
+    cells: CellMasses  # of the finest level
     places: Places  # of these cells
     spacing: Ints  # per slot: cells from one point of the finest level to the next
 
@@ -98,7 +99,7 @@ def build_pyramid(
 ) -> Pyramid:  # fmt: skip
     """Add up the kernels of all slots, level by level; ``cap`` is how many points are too many."""
     n_levels, height = len(shape.height), shape.height / shape.peak
-    cells, width = Cells(counts.ptr, counts.cell, counts.weight / ONE), grids.width
+    cells, width = CellMasses(counts.ptr, counts.cell, counts.weight / ONE), grids.width
     levels, steps, densities = [], [], []
     for j in range(n_levels):
         h = bandwidth * float(RATIO**j) / width
@@ -128,7 +129,10 @@ def build_pyramid(
     step, lift = np.stack(steps), _lift(blocks, len(rows))
     pyramid = Pyramid(blocks, level_at, step, lift, plain, plain, *finest)
     pyramid = pyramid._replace(mirrored=_mirror(pyramid, grids, limits))
-    _add_coarser(pyramid)
+    # From the coarsest level down, add each one's density to that of the next finer one.
+    n_finer = int(np.searchsorted(blocks.slot, (n_levels - 1) * len(rows)))
+    for density in (pyramid.plain, pyramid.mirrored):
+        _interpolate_levels(n_finer, blocks.origin, blocks.at, lift, _BETWEEN, density)
     return pyramid
 
 
@@ -138,7 +142,7 @@ def positions(pyramid: Pyramid, grids: Grids, value: float) -> Floats:
         return np.asarray((value - grids.left) / pyramid.step)
 
 
-def edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
+def _edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
     """Return log(κ / g) of each slot at both mirrors, by which g is raised beyond them."""
     ratios = np.zeros((2, len(grids.left)))
     _, row, origin, size, at = pyramid.blocks
@@ -155,12 +159,12 @@ def edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
     return ratios
 
 
-def log_densities(pyramid: Pyramid, grids: Grids, limits: Limits, ratios: Floats) -> Floats:
-    """Return the log density at all points, on this side of the mirrors and beyond.
+def log_densities(pyramid: Pyramid, grids: Grids, limits: Limits) -> tuple[Floats, Floats]:
+    """Return the log density at all points, and log(κ / g) at the mirrors, see `_edge_ratios`.
 
     Where there is a finer level, a level takes over its points, as does ``pyramid.plain``.
     """
-    y = log_density(pyramid.mirrored)
+    y, ratios = log_density(pyramid.mirrored), _edge_ratios(pyramid, grids, limits)
     _fill_outside(pyramid, grids, limits, ratios, y)
     _, _, origin, size, at = pyramid.blocks
     # Every RATIO-th point of a block is one of the next level's, in the same order.
@@ -171,7 +175,7 @@ def log_densities(pyramid: Pyramid, grids: Grids, limits: Limits, ratios: Floats
         old, new = here[ends[j] : ends[j + 1]], there[ends[j] : ends[j + 1]]
         y[new] = y[old]
         pyramid.plain[new] = pyramid.plain[old]
-    return y
+    return y, ratios
 
 
 def log_density(density: Floats) -> Floats:
@@ -180,7 +184,7 @@ def log_density(density: Floats) -> Floats:
 
 
 def interpolate(table: Floats, at: Ints, t: Floats) -> Floats:
-    """Read a table between its points ``at`` and ``at + 1``, a part ``t`` of the way; 0 if at < 0."""
+    """Read a table a part ``t`` of the way from its point ``at`` to ``at + 1``; 0 if at < 0."""
     value = np.empty(len(at))
     _interpolate(table, at, t, value)
     return value
@@ -198,12 +202,12 @@ def _interpolate(y: Floats, at: Ints, part: Floats, out: Floats) -> None:
             out[p] = value + y[i] * inner * (t - 1) - y[i + 1] * inner * t
 
 
-def _join_cells(cells: Cells, shift: Ints) -> Cells:
+def _join_cells(cells: CellMasses, shift: Ints) -> CellMasses:
     """Join 2 ** shift cells of a slot into one by linear binning; far rows come last."""
     room = 2 * len(cells.cell) + len(shift)
     ptr, cell, mass = np.zeros_like(cells.ptr), np.empty(room, dtype=np.int64), np.empty(room)
     used = _join(*cells, shift, ptr, cell, mass)
-    return Cells(ptr, cell[:used], mass[:used])
+    return CellMasses(ptr, cell[:used], mass[:used])
 
 
 @kernel
@@ -247,7 +251,7 @@ def _in_points(reach: Floats, spacing: Ints) -> Ints:
 
 
 def _lay_out_finest(
-    cells: Cells, h: Floats, reach: Floats, cap: Ints, align: int
+    cells: CellMasses, h: Floats, reach: Floats, cap: Ints, align: int
 ) -> tuple[Ints, Blocks, Places]:
     """Lay out the finest points, fewer of them where they are too many."""
     spacing = (h / _FINE).astype(np.int64)
@@ -259,7 +263,7 @@ def _lay_out_finest(
     return spacing, blocks, places
 
 
-def _lay_out(cells: Cells, spacing: Ints, reach: Floats, align: int) -> tuple[Blocks, Places]:
+def _lay_out(cells: CellMasses, spacing: Ints, reach: Floats, align: int) -> tuple[Blocks, Places]:
     """Cover all cells of a slot and their surroundings with blocks of points.
 
     Up to two points at either end, blocks begin and end at multiples of ``align``, a power of 2.
@@ -394,19 +398,11 @@ def _mirror(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
     return mirrored
 
 
-def _add_coarser(pyramid: Pyramid) -> None:
-    """Add the density of each level to that of the next finer one, from the coarsest down."""
-    _, row, origin, _, at = pyramid.blocks
-    n_finer = int(np.searchsorted(row, (pyramid.n_levels - 1) * pyramid.step.shape[1]))
-    for density in (pyramid.plain, pyramid.mirrored):
-        _interpolate_levels(n_finer, origin, at, pyramid.lift, _BETWEEN, density)
-
-
 @kernel
 def _interpolate_levels(
     n_finer: int, origin: Ints, at: Ints, lift: Ints, between: Floats, density: Floats
 ) -> None:
-    """Add the next level's density at the points of the first ``n_finer`` blocks, last block first."""
+    """Add the next level's density at the points of the first ``n_finer`` blocks, backwards."""
     for block in range(n_finer - 1, -1, -1):
         for p in range(at[block], at[block + 1]):
             point = origin[block] + p - at[block]

@@ -15,20 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs.density.arrays import Floats, Ints, Marks, owners, pointers, ranges
+from admercs.arrays import Bools, Floats, Ints
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import Grids
-from admercs.density.kernels import RATIO, Kernel
+from admercs.density.kernels import RATIO, kernel_shape
+from admercs.density.ragged import owners, pointers, ranges
 from admercs.density.smoothing import (
     Limits,
     Pyramid,
     build_pyramid,
-    edge_ratios,
     interpolate,
     log_densities,
     log_density,
     positions,
 )
+from admercs.method.settings import Density
 
 _NEGLIGIBLE = np.log(1.001)  # log densities up to this are the floor
 _NUDGE = 1e-6  # points: rounding must not put the column's ends themselves beyond the mirrors
@@ -75,12 +76,14 @@ class _Groups(NamedTuple):
 
 
 class _Segments(NamedTuple):
-    """Runs cut at the mirrors."""
+    """Runs cut at the mirrors, in the order of slots and values."""
 
-    run: Ints
+    slot: Ints
     side: Ints  # 0 below the lower mirror, 1 between both, 2 above the upper one
-    begin: Ints  # first point, counted from the run's first ...
-    end: Ints  # ... and one past the last
+    step: Floats
+    first: Ints  # as in a run
+    at: Ints
+    size: Ints
     start: Floats  # where the segment begins to hold, in points
 
 
@@ -91,32 +94,29 @@ def max_points(n: Floats) -> Ints:
 
 
 def tabulate(
-    counts: ValueCounts, grids: Grids, n: Floats, bandwidth: Floats, kernel: Kernel, limits: Limits
-) -> Tables:
+    counts: ValueCounts, grids: Grids, n: Floats, bandwidth: Floats, settings: Density,
+    limits: Limits,
+) -> Tables:  # fmt: skip
     """Tabulate the kernel density of each slot of ``n`` rows; a bandwidth is 16 cells or more."""
     rows = np.maximum(n, 1.0)
-    cap, shape = max_points(rows), kernel.shape()
+    cap, shape = max_points(rows), kernel_shape(settings)
     pyramid = build_pyramid(counts, grids, rows, bandwidth, shape, limits, cap)
-    ratios = edge_ratios(pyramid, grids, limits)
-    y = log_densities(pyramid, grids, limits, ratios)
+    y, ratios = log_densities(pyramid, grids, limits)
     runs = _choose_runs(pyramid, y, cap)
     segments = _cut(runs, pyramid, grids, limits)
-    slot = runs.slot[segments.run]
-    step = pyramid.step[runs.level[segments.run], slot]
-    first = runs.first[segments.run] + segments.begin
-    size = segments.end - segments.begin
+    slot, step = segments.slot, segments.step
     segment_ptr = pointers(np.bincount(slot, minlength=len(n)))
     at, phase = pyramid.places
     level = interpolate(y, at, phase / pyramid.spacing[owners(pyramid.cells.ptr)])
     return Tables(
         log_floor=np.log(shape.peak) - np.log(rows * bandwidth * np.sqrt(2 * np.pi)),
         segment_ptr=segment_ptr,
-        main=_longest(segment_ptr, slot, size),
+        main=_longest(segment_ptr, slot, segments.size),
         segment_from=grids.left[slot] + segments.start * step,
-        segment_start=grids.left[slot] + first * step,
+        segment_start=grids.left[slot] + segments.first * step,
         step=step,
-        table_ptr=pointers(size),
-        table=_values(runs, segments, pyramid, y, ratios),
+        table_ptr=pointers(segments.size),
+        table=_values(segments, pyramid, y, ratios),
         level_ptr=pyramid.cells.ptr,
         level=np.where(level > _NEGLIGIBLE, level, 0.0),
         mass=pyramid.cells.mass,
@@ -132,7 +132,7 @@ def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
 
 
 def _cut(runs: _Runs, pyramid: Pyramid, grids: Grids, limits: Limits) -> _Segments:
-    """Cut runs at the mirrors and put them in the order of slots and values.
+    """Cut runs at the mirrors.
 
     κ has a kink at a mirror: the segments on its sides overlap, and the upper one holds from there.
     """
@@ -144,35 +144,30 @@ def _cut(runs: _Runs, pyramid: Pyramid, grids: Grids, limits: Limits) -> _Segmen
         edge = np.clip(where[runs.level, runs.slot], covered[0] - 4, covered[1] + 4)
         edges.append((edge, np.floor(edge).astype(np.int64) - runs.first))
     (low, low_at), (high, high_at) = edges
-    zero = np.zeros_like(runs.size)
     sides = [
-        (covered[0] < low, zero, low_at + 3, covered[0]),
+        (covered[0] < low, np.zeros_like(runs.size), low_at + 3, covered[0]),
         ((covered[1] > low) & (covered[0] < high), low_at - 1, high_at + 3, low - _NUDGE),
         (covered[1] > high, high_at - 1, runs.size, high + _NUDGE),
     ]
     pieces = []
-    for side, (is_there, begin, end, start) in enumerate(sides):
-        run = np.flatnonzero(is_there)
-        pieces.append(_Segments(
-            run, np.full(len(run), side), np.maximum(begin, 0)[run],
-            np.minimum(end, runs.size)[run], np.maximum(start, covered[0])[run],
-        ))  # fmt: skip
+    for side, (is_there, begin_at, end_at, start) in enumerate(sides):
+        begin, end = np.maximum(begin_at, 0), np.minimum(end_at, runs.size)
+        cut = _Segments(
+            runs.slot, np.full_like(begin, side), pyramid.step[runs.level, runs.slot],
+            runs.first + begin, runs.at + begin, end - begin, np.maximum(start, covered[0]),
+        )  # fmt: skip
+        pieces.append([field[is_there] for field in cut])
     joined = _Segments._make(np.concatenate(parts) for parts in zip(*pieces, strict=True))
-    slot = runs.slot[joined.run]
-    where = joined.start * pyramid.step[runs.level[joined.run], slot]
-    order = np.lexsort((where, slot))
+    order = np.lexsort((joined.start * joined.step, joined.slot))
     return _Segments._make(field[order] for field in joined)
 
 
-def _values(
-    runs: _Runs, segments: _Segments, pyramid: Pyramid, y: Floats, ratios: Floats
-) -> Floats:
+def _values(segments: _Segments, pyramid: Pyramid, y: Floats, ratios: Floats) -> Floats:
     """Gather the log densities of all segments."""
-    at = runs.at[segments.run]
-    points, segment = ranges(at + segments.begin, at + segments.end)
+    points, segment = ranges(segments.at, segments.at + segments.size)
     table = y[points]
     beyond = np.flatnonzero((segments.side != 1)[segment])
-    ratio = ratios[segments.side // 2, runs.slot[segments.run]]
+    ratio = ratios[segments.side // 2, segments.slot]
     table[beyond] = log_density(pyramid.plain[points[beyond]]) + ratio[segment[beyond]]
     return table
 
@@ -243,7 +238,7 @@ def _peaks(y: Floats) -> Floats:
     return peaks
 
 
-def _has_detail(pyramid: Pyramid, groups: _Groups, which: Ints, y: Floats, detail: float) -> Marks:
+def _has_detail(pyramid: Pyramid, groups: _Groups, which: Ints, y: Floats, detail: float) -> Bools:
     """Return whether the next level, which has every ``RATIO``-th point, would miss something."""
     p, block = groups.at[which], groups.block[which]
     begin, end = pyramid.blocks.at[block], pyramid.blocks.at[block + 1] - 2
@@ -260,7 +255,7 @@ def _has_detail(pyramid: Pyramid, groups: _Groups, which: Ints, y: Floats, detai
     return found
 
 
-def _choose(pyramid: Pyramid, groups: _Groups, align: int, wanted: Marks, covered: Marks) -> Ints:
+def _choose(pyramid: Pyramid, groups: _Groups, align: int, wanted: Bools, covered: Bools) -> Ints:
     """List the runs of one level as rows (slot, level, first, at, size).
 
     ``covered[p]`` says that a finer level, on return also this one, covers the interval from point

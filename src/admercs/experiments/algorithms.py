@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
@@ -70,32 +70,34 @@ def _iforest(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
 def _knn(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
     from pyod.models.knn import KNN
 
-    if len(points) == 1:
-        start = time.perf_counter()
-        k = _fitting(points[0], X)
-        yield _timed(points[0], start, KNN(n_neighbors=k).fit(X).decision_scores_)
-        return
-    distance, _, shared = _neighbours(X, points)
-    for point in points:
-        start = time.perf_counter()
-        yield _timed(point, start, distance[:, _fitting(point, X) - 1], shared)
+    return _with_neighbours(X, points, KNN, lambda distance, _: distance[:, -1])
 
 
 def _lof(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
     from pyod.models.lof import LOF
 
-    from admercs.baselines.neighbours import local_outlier_factor
+    from admercs.baselines.outlier_factor import local_outlier_factor
 
+    return _with_neighbours(X, points, LOF, lambda *found: local_outlier_factor(*found)[0])
+
+
+def _with_neighbours(
+    X: np.ndarray,
+    points: Sequence[Point],
+    model: Any,
+    score: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Iterator[Scored]:
+    """Score one point with a model of PyOD, several from neighbours that are found once."""
     if len(points) == 1:
         start = time.perf_counter()
-        k = _fitting(points[0], X)
-        yield _timed(points[0], start, LOF(n_neighbors=k).fit(X).decision_scores_)
+        fitted = model(n_neighbors=_fitting(points[0], X)).fit(X)
+        yield _timed(points[0], start, fitted.decision_scores_)
         return
     distance, index, shared = _neighbours(X, points)
     for point in points:
         start = time.perf_counter()
         k = _fitting(point, X)
-        yield _timed(point, start, local_outlier_factor(distance[:, :k], index[:, :k])[0], shared)
+        yield _timed(point, start, score(distance[:, :k], index[:, :k]), shared)
 
 
 def _fitting(point: Point, X: np.ndarray) -> int:
@@ -115,7 +117,7 @@ def _neighbours(X: np.ndarray, points: Sequence[Point]) -> tuple[np.ndarray, np.
 
 def _also(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
     from admercs.baselines.also import Deviations, folds
-    from admercs.baselines.forest import RegressionForest
+    from admercs.baselines.regression_forest import RegressionForest
 
     def leaf(point: Point) -> float:
         return float(point["min_samples_leaf"])
@@ -140,7 +142,7 @@ def _also(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
 
 
 def _hics(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
-    from admercs.baselines.neighbours import local_outlier_factor, nearest
+    from admercs.baselines.outlier_factor import local_outlier_factor, nearest
     from admercs.baselines.subspaces import find_subspaces
 
     # The search does not depend on the number of neighbours, nor do the neighbours' ranks.

@@ -74,17 +74,6 @@ def edition(benchmark: str) -> int:
 def list_sets(benchmark: str, *, quick: bool = False) -> list[BenchmarkSet]:
     """List the sets of a benchmark, whether or not their files are at hand.
 
-    Parameters
-    ----------
-    benchmark : str
-        One of the six names.
-    quick : bool, default=False
-        One small set per group only.
-
-    Returns
-    -------
-    sets : list of BenchmarkSet
-
     Examples
     --------
     >>> from admercs.experiments.benchmarks import list_sets
@@ -153,17 +142,6 @@ _LISTS: dict[str, Callable[[str], list[BenchmarkSet]]] = {
 
 def load_set(item: BenchmarkSet, data: str | Path | None = None) -> LabelledArray:
     """Load or generate one set.
-
-    Parameters
-    ----------
-    item : BenchmarkSet
-        Which set.
-    data : path, optional
-        Data folder, see :func:`admercs.datasets.data_folder`.
-
-    Returns
-    -------
-    data : LabelledArray
 
     Examples
     --------

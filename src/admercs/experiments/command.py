@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from admercs.datasets import DamagedFileError, DataNotFoundError
 from admercs.experiments.published import ALGORITHMS, BENCHMARKS, DEFAULTS
@@ -13,8 +14,8 @@ from admercs.experiments.published import ALGORITHMS, BENCHMARKS, DEFAULTS
 __all__ = ["add_arguments", "main", "reproduce", "run"]
 
 _EPILOG = (
-    "The Campos and HiCS collections are looked for in the folder given by --data or by the variable "
-    "ADMERCS_DATA. Interrupt at any time: the next run goes on where this one stopped."
+    "The Campos and HiCS collections are looked for in the folder given by --data or by the "
+    "variable ADMERCS_DATA. Interrupt at any time: the next run goes on where this one stopped."
 )
 
 
@@ -22,9 +23,8 @@ def reproduce(
     out: str | Path = "reproduction",
     *,
     benchmarks: Sequence[str] = BENCHMARKS,
-    quick: bool = False,
+    scope: Literal["search", "published", "quick"] = "search",
     defaults: bool = False,
-    search: bool = True,
     again: Sequence[str] = (),
     data: str | Path | None = None,
     jobs: int = 1,
@@ -37,12 +37,11 @@ def reproduce(
         Folder for the store of results and the page. What the store holds is not computed again.
     benchmarks : sequence of str, default=all six
         Which benchmarks to run.
-    quick : bool, default=False
-        One set per group, with the parameters the paper selected.
+    scope : {"search", "published", "quick"}, default="search"
+        "search": choose parameters by the paper's protocol. "published": all sets with the
+        parameters the paper selected. "quick": one set per group with these.
     defaults : bool, default=False
         Also run ``ADMERCS()``, untuned, beside the tuned peers.
-    search : bool, default=True
-        Choose parameters by the paper's protocol. False takes the published ones.
     again : sequence of str, default=()
         Algorithms whose stored results are thrown away first, because their code has changed.
     data : path, optional
@@ -64,13 +63,7 @@ def reproduce(
         for algorithm in again:
             store.forget(algorithm)
         outcome = run_protocol(
-            store,
-            benchmarks,
-            quick=quick,
-            defaults=defaults,
-            search=search,
-            data=data,
-            jobs=jobs,
+            store, benchmarks, scope=scope, defaults=defaults, data=data, jobs=jobs
         )
         return write_page(outcome, store.all(), folder, data)
 
@@ -121,9 +114,8 @@ def run(args: argparse.Namespace) -> int:
         page = reproduce(
             args.out,
             benchmarks=tuple(dict.fromkeys(args.benchmark or BENCHMARKS)),
-            quick=args.quick,
+            scope="quick" if args.quick else "published" if args.no_search else "search",
             defaults=args.defaults,
-            search=not args.no_search,
             again=args.again,
             data=args.data,
             jobs=args.jobs,

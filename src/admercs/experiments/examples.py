@@ -18,17 +18,7 @@ _TOP = 10
 
 
 def add_examples(page: Document, folder: Path, data: str | Path | None = None) -> None:
-    """Add the zoo (where its table is at hand) and the cars to a page.
-
-    Parameters
-    ----------
-    page : Document
-        The page.
-    folder : Path
-        Where the page is; figures go into a folder below it.
-    data : path, optional
-        Data folder.
-    """
+    """Add the zoo (where its table is at hand) and the cars to a page."""
     try:
         zoo = load_table("zoo", data, as_frame="dict")
     except DataNotFoundError as error:

@@ -49,21 +49,7 @@ def _save(figure: Any, path: Path) -> Path:
 
 
 def critical_difference(comparison: Comparison, metric: str, path: Path) -> Path:
-    """Draw mean ranks on a line; bars join algorithms that cannot be told apart.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The algorithms on one benchmark.
-    metric : {"auc", "ap"}
-        What is ranked.
-    path : Path
-        Where the figure goes.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Draw mean ranks on a line; bars join algorithms that cannot be told apart."""
     ranks = comparison.ranks(metric)
     order = np.argsort(ranks, kind="stable")
     figure, axes = _figure(7.2, 2.6)
@@ -102,21 +88,7 @@ def critical_difference(comparison: Comparison, metric: str, path: Path) -> Path
 
 
 def set_bars(comparison: Comparison, metric: str, path: Path) -> Path:
-    """Draw one group of bars per set, one bar per algorithm.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The algorithms on one benchmark.
-    metric : {"auc", "ap"}
-        Height of the bars.
-    path : Path
-        Where the figure goes.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Draw one group of bars per set, one bar per algorithm."""
     values: np.ndarray = getattr(comparison, metric)
     n_sets, n_algorithms = values.shape
     figure, axes = _figure(max(7.0, 0.45 * n_sets + 1), 3.6)
@@ -146,21 +118,7 @@ def _boxes(axes: Any, groups: Mapping[Any, Sequence[float]], title: str) -> None
 
 
 def sensitivity_by_parameter(results: Iterable[Result], benchmark: str, path: Path) -> Path:
-    """Draw, for each parameter, the AUC of all points by the parameter's value.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Results of one algorithm over its grid on one benchmark; averaged over the sets.
-    benchmark : str
-        For the title.
-    path : Path
-        Where the figure goes.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Draw, for each parameter, the AUC of all points by the parameter's value."""
     by_point: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         by_point[result.parameters].append(result)
@@ -169,29 +127,15 @@ def sensitivity_by_parameter(results: Iterable[Result], benchmark: str, path: Pa
     figure, axes = _figure(2.2 * len(names), 2.6, ncols=len(names), sharey=True, squeeze=False)
     for name, axis in zip(names, axes[0], strict=True):
         groups: dict[Any, list[float]] = defaultdict(list)
-        for point, auc in sorted(points, key=lambda pair, name=name: pair[0][name]):  # type: ignore[misc]
+        for point, auc in points:
             groups[point[name]].append(float(auc))
-        _boxes(axis, groups, name.replace("_", " "))
+        _boxes(axis, dict(sorted(groups.items())), name.replace("_", " "))
     axes[0, 0].set_ylabel(f"mean AUC, {benchmark}", fontsize=9)
     return _save(figure, path)
 
 
 def sensitivity_by_set(results: Iterable[Result], benchmark: str, path: Path) -> Path:
-    """Draw, for each set, the AUC of all parameter points.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Results of one algorithm over its grid on one benchmark.
-    benchmark : str
-        For the title.
-    path : Path
-        Where the figure goes.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Draw, for each set, the AUC of all parameter points."""
     groups: dict[str, list[float]] = defaultdict(list)
     for result in results:
         groups[result.name].append(result.auc)
@@ -202,19 +146,7 @@ def sensitivity_by_set(results: Iterable[Result], benchmark: str, path: Path) ->
 
 
 def patterns_page(sets: Sequence[LabelledArray], path: Path) -> Path:
-    """Draw sets of two attributes with their anomalies.
-
-    Parameters
-    ----------
-    sets : sequence of LabelledArray
-        The sets; of larger ones the first two attributes are drawn.
-    path : Path
-        Where the figure goes.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Draw sets of two attributes with their anomalies."""
     columns = 6
     rows = -(-len(sets) // columns)
     figure, axes = _figure(12, 2.1 * rows, nrows=rows, ncols=columns, squeeze=False)
@@ -228,21 +160,7 @@ def patterns_page(sets: Sequence[LabelledArray], path: Path) -> Path:
 
 
 def draw_scores(names: Sequence[str], scores: np.ndarray, path: Path) -> Path:
-    """Draw the scores of some named rows as bars, the first on top.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the rows.
-    scores : ndarray
-        Their scores.
-    path : Path
-        Where the figure goes.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Draw the scores of some named rows as bars, the first on top."""
     figure, axes = _figure(6, 0.28 * len(names) + 0.8)
     axes.barh(np.arange(len(names)), scores, color=_COLOURS[1])
     axes.set_yticks(np.arange(len(names)), names, fontsize=9)
@@ -253,21 +171,7 @@ def draw_scores(names: Sequence[str], scores: np.ndarray, path: Path) -> Path:
 
 
 def draw_cars(cars: LabelledTable, evidence: np.ndarray, path: Path) -> Path:
-    """Draw the cars by battery and range, and by production date, coloured by evidence.
-
-    Parameters
-    ----------
-    cars : LabelledTable
-        The generated cars.
-    evidence : ndarray
-        Evidence against each car.
-    path : Path
-        Where the figure goes.
-
-    Returns
-    -------
-    path : Path
-    """
+    """Draw the cars by battery and range, and by production date, coloured by evidence."""
     figure, axes = _figure(9, 3.6, ncols=2)
     order = np.argsort(evidence)
     marks = {"global outlier": "s", "local outlier": "^", "accidental inlier": "*"}

@@ -14,11 +14,11 @@ from itertools import groupby
 
 import numpy as np
 
-from admercs.estimator import ADMERCS
+from admercs import ADMERCS, Method
 from admercs.experiments.algorithms import Point, Scored
 from admercs.inspect import leaves, likelihoods
 
-__all__ = ["score_grid"]
+__all__ = ["paper_method", "score_grid"]
 
 _MOST_ROUNDS, _TOLERANCE = 20, 1e-6
 # As in the detector: sums over rows are kept in these steps, and a context whose log λ is lower
@@ -29,17 +29,7 @@ _STEP, _LEAST_TERM, _LEAST_LOG_LAMBDA = 2.0**-24, -64.0, -37.0
 def score_grid(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
     """Score a table with AD-MERCS in the paper's settings, for any number of parameter points.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        Numbers.
-    points : sequence of dict
-        Parameters of :class:`admercs.ADMERCS` beyond the paper's common ones.
-
-    Yields
-    ------
-    scored : Scored
-        The evidence against every row. The time of shared steps is divided among their points.
+    The time of shared steps is divided among their points.
 
     Examples
     --------
@@ -57,13 +47,26 @@ def score_grid(X: np.ndarray, points: Sequence[Point]) -> Iterator[Scored]:
         with warnings.catch_warnings():
             # That constant columns are set aside is no news in a benchmark.
             warnings.simplefilter("ignore", UserWarning)
-            model = ADMERCS.paper("Campos", **{**share[0], "n_iter": 1}).fit(X)
+            model = ADMERCS(method=paper_method(share[0]), n_iter=1).fit(X)
         leaf, log_omega = leaves(model, X), likelihoods(model, X)
         seconds = (time.perf_counter() - start) / len(share)
         for point in share:
             start = time.perf_counter()
             scores = _evidence(leaf, log_omega, point["gamma_delta"], point["gamma_lambda"])
             yield Scored(point, scores, seconds + time.perf_counter() - start)
+
+
+def paper_method(point: Point) -> Method:
+    """Return the paper's method with the values of a point of its grid."""
+    return Method.paper("Campos").change(
+        {
+            "trees.min_samples_leaf": point["min_samples_leaf"],
+            "trees.min_impurity_decrease": point["min_impurity_decrease"],
+            "density.rho": point["rho"],
+            "feedback.gamma_lambda": point["gamma_lambda"],
+            "evidence.gamma_delta": point["gamma_delta"],
+        }
+    )
 
 
 def _model_key(point: Point) -> tuple[float, ...]:
@@ -75,13 +78,14 @@ def _evidence(
 ) -> np.ndarray:
     """Let rows and contexts inform each other; return the evidence against each row.
 
-    A row's evidence is the sum over its views of -log(1 - γ_δ (1 - ω (1 - λ))), and a context's λ the
-    product over its rows of 1 - γ_λ (1 - δ), with δ from what exceeds the evidence of the typical row.
+    A row's evidence is the sum over its views of -log(1 - γ_δ (1 - ω (1 - λ))). A context's λ is
+    the product over its rows of 1 - γ_λ (1 - δ), with δ from the evidence beyond that of the
+    typical row.
     """
     log_lambda = np.full(leaf.max() + 1, -np.inf)
     evidence = _sum_of_views(log_omega, gamma_delta)
     for _ in range(_MOST_ROUNDS - 1):
-        excess = np.maximum(0.0, evidence - np.quantile(evidence, 0.5, method="inverted_cdf"))
+        excess = np.maximum(0.0, evidence - np.median(evidence))
         with np.errstate(divide="ignore"):
             terms = np.log1p(-gamma_lambda * np.exp(-excess))
         terms = np.rint(np.maximum(terms, _LEAST_TERM) / _STEP) * _STEP

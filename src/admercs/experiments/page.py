@@ -38,24 +38,7 @@ _MARKED = {"auc": 0.03, "ap": 0.04}
 def write_page(
     outcome: Outcome, results: Sequence[Result], folder: Path, data: str | Path | None = None
 ) -> Path:
-    """Write the page in Markdown and HTML, its figures and the raw results.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        What was run.
-    results : sequence of Result
-        Everything in the store.
-    folder : Path
-        Where ``index.md``, ``index.html``, ``figures/`` and ``results.parquet`` go.
-    data : path, optional
-        Data folder, for the worked examples.
-
-    Returns
-    -------
-    path : Path
-        The HTML page.
-    """
+    """Write the page in Markdown and HTML, its figures and the raw results."""
     folder.mkdir(parents=True, exist_ok=True)
     page = Document("The experiments of the AD-MERCS paper, repeated")
     _say_what_was_run(page, outcome)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +16,11 @@ from admercs.experiments.published import ALGORITHMS, DEFAULTS, GRIDS, SELECTED
 from admercs.experiments.run import Say, plan, run_tasks
 from admercs.experiments.store import Result, Store, encode_point
 
-__all__ = ["Outcome", "best_point", "chosen", "run_protocol"]
+__all__ = ["Outcome", "Scope", "best_point", "chosen", "run_protocol"]
+
+#: How much is run: a search for parameters as in the paper, all sets with the published parameters,
+#: or one set per group with these.
+Scope = Literal["search", "published", "quick"]
 
 
 @dataclass(frozen=True)
@@ -46,21 +51,7 @@ class Outcome:
 def best_point(
     results: Iterable[Result], points: Sequence[Point], sets: Sequence[BenchmarkSet]
 ) -> Point:
-    """Choose the point with the highest average AUC over the sets.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Results of one algorithm on one benchmark.
-    points : sequence of dict
-        The candidates; of equally good ones the first is taken.
-    sets : sequence of BenchmarkSet
-        The sets to average over.
-
-    Returns
-    -------
-    point : dict
-    """
+    """Choose the first of the points with the highest average AUC over the sets."""
     wanted = {(item.name, item.version) for item in sets}
     found: dict[str, list[float]] = defaultdict(list)
     for result in results:
@@ -76,41 +67,20 @@ def run_protocol(
     store: Store,
     benchmarks: Sequence[str],
     *,
-    quick: bool = False,
+    scope: Scope = "search",
     defaults: bool = False,
-    search: bool = True,
     data: str | Path | None = None,
     jobs: int = 1,
     say: Say | None = None,
 ) -> Outcome:
-    """Run everything that is not in the store yet.
-
-    Parameters
-    ----------
-    store : Store
-        Where results are kept.
-    benchmarks : sequence of str
-        Which benchmarks.
-    quick : bool, default=False
-        One set per group, published parameters only.
-    defaults : bool, default=False
-        Also run our detector untuned.
-    search : bool, default=True
-        Choose parameters on the sample sets; otherwise the published ones are taken.
-    data, jobs, say
-        As for :func:`admercs.experiments.run.run_tasks`.
-
-    Returns
-    -------
-    outcome : Outcome
-    """
+    """Run everything that is not in the store yet."""
     algorithms = ALGORITHMS + ((DEFAULTS,) if defaults else ())
     sets, absent = {}, []
     for benchmark in benchmarks:
         store.renew(benchmark, edition(benchmark))
-        sets[benchmark], missing = available(list_sets(benchmark, quick=quick), data)
+        sets[benchmark], missing = available(list_sets(benchmark, quick=scope == "quick"), data)
         absent += missing
-    if search and not quick:
+    if scope == "search":
         tasks = [
             task
             for benchmark in benchmarks
@@ -123,7 +93,7 @@ def run_protocol(
         known = [r for r in store.all() if r.benchmark == benchmark]
         for algorithm in algorithms:
             selected[algorithm, benchmark] = _choose(
-                algorithm, benchmark, known, _sample(sets[benchmark]), search and not quick
+                algorithm, benchmark, known, _sample(sets[benchmark]), scope == "search"
             )
     tasks = [
         task
@@ -131,7 +101,7 @@ def run_protocol(
         for task in plan(algorithm, sets[benchmark], [point], store)
     ]
     run_tasks(tasks, store, data=data, jobs=jobs, say=say)
-    return Outcome(tuple(benchmarks), algorithms, selected, sorted(set(absent)), quick)
+    return Outcome(tuple(benchmarks), algorithms, selected, sorted(set(absent)), scope == "quick")
 
 
 def _sample(sets: Sequence[BenchmarkSet]) -> list[BenchmarkSet]:
@@ -155,19 +125,7 @@ def _choose(
 
 
 def chosen(results: Iterable[Result], outcome: Outcome) -> list[Result]:
-    """Keep the results with the chosen parameters, on the sets of the outcome.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Everything in the store.
-    outcome : Outcome
-        What was chosen.
-
-    Returns
-    -------
-    results : list of Result
-    """
+    """Keep the results with the chosen parameters, on the sets of the outcome."""
     points = {key: encode_point(point) for key, point in outcome.selected.items()}
     wanted = {
         (item.benchmark, item.name, item.version)

@@ -24,17 +24,6 @@ __all__ = [
 def critical_distance(n_algorithms: int, n_sets: int, p: float = 0.05) -> float:
     """Return the Nemenyi critical distance: mean ranks closer than that do not differ.
 
-    Parameters
-    ----------
-    n_algorithms, n_sets : int
-        How many algorithms were compared on how many sets.
-    p : float, default=0.05
-        Level of significance.
-
-    Returns
-    -------
-    distance : float
-
     Examples
     --------
     >>> from admercs.experiments.ranking import critical_distance
@@ -48,15 +37,6 @@ def critical_distance(n_algorithms: int, n_sets: int, p: float = 0.05) -> float:
 def mean_ranks(values: np.ndarray) -> np.ndarray:
     """Return the mean rank of every column; 1 is best, equal values share their ranks.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_sets, n_algorithms)
-        Larger is better.
-
-    Returns
-    -------
-    ranks : ndarray of shape (n_algorithms,)
-
     Examples
     --------
     >>> import numpy as np
@@ -69,18 +49,6 @@ def mean_ranks(values: np.ndarray) -> np.ndarray:
 
 def not_distinguishable(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
     """Find the largest groups of algorithms whose ranks lie within the critical distance.
-
-    Parameters
-    ----------
-    ranks : sequence of float
-        Mean ranks in ascending order.
-    distance : float
-        Critical distance.
-
-    Returns
-    -------
-    groups : list of (int, int)
-        First and last member of every group of at least two that no other group contains.
 
     Examples
     --------
@@ -97,19 +65,7 @@ def not_distinguishable(ranks: Sequence[float], distance: float) -> list[tuple[i
 
 
 def per_set(results: Iterable[Result], metric: str = "auc") -> dict[tuple[str, str], float]:
-    """Average the versions of every set.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Results of one benchmark, one parameter point per algorithm.
-    metric : {"auc", "ap", "seconds"}, default="auc"
-        What to average.
-
-    Returns
-    -------
-    means : dict of (algorithm, set) to float
-    """
+    """Average the versions of every set."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for result in results:
         found[result.algorithm, result.name].append(getattr(result, metric))
@@ -171,20 +127,6 @@ def compare(
 
     Versions of sets that some algorithm has not been run on are left out; algorithms without any
     result too.
-
-    Parameters
-    ----------
-    benchmark : str
-        Which benchmark.
-    results : iterable of Result
-        One parameter point per algorithm.
-    algorithms : sequence of str
-        Order of the columns.
-
-    Returns
-    -------
-    comparison : Comparison or None
-        None where there is nothing to compare.
     """
     wanted = [r for r in results if r.benchmark == benchmark and r.algorithm in algorithms]
     present = tuple(a for a in algorithms if any(r.algorithm == a for r in wanted))

@@ -1,4 +1,4 @@
-"""Planning and running: what is not in the store yet is computed, in processes, and stored at once."""
+"""Planning and running: what is not in the store yet is computed and stored at once."""
 
 from __future__ import annotations
 
@@ -54,23 +54,7 @@ class Task:
 def plan(
     algorithm: str, sets: Iterable[BenchmarkSet], points: Sequence[Point], store: Store
 ) -> list[Task]:
-    """List what is missing in the store.
-
-    Parameters
-    ----------
-    algorithm : str
-        A name in the registry.
-    sets : iterable of BenchmarkSet
-        Where to run it.
-    points : sequence of dict
-        Parameter points to run.
-    store : Store
-        What is known already.
-
-    Returns
-    -------
-    tasks : list of Task
-    """
+    """List what is missing in the store."""
     known = store.keys()
     tasks = []
     for item in sets:
@@ -116,21 +100,7 @@ def run_tasks(
     jobs: int = 1,
     say: Say | None = None,
 ) -> None:
-    """Run tasks, the cheap ones first, and tell how it goes.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-        What to do.
-    store : Store
-        Where the results go.
-    data : path, optional
-        Data folder.
-    jobs : int, default=1
-        Processes; each result is written by the process that computed it.
-    say : callable, optional
-        Told a line of progress now and then; by default it goes to the standard error.
-    """
+    """Run tasks, the cheap ones first, and tell how it goes."""
     progress = _Progress(tasks, say or _to_stderr)
     ordered = sorted(tasks, key=lambda task: task.cost)
     if jobs == 1:

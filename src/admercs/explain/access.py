@@ -8,36 +8,80 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.lookup import entries, to_log_density, typical_region, typical_values
-from admercs.detector.fit import QUANTILE_LEVELS
-from admercs.detector.judge import BLOCK, Judge, run_blocks
-from admercs.detector.model import Judgement as ScoreParts
-from admercs.detector.model import Model
-from admercs.evidence.feedback import jury_share
+from admercs.method.contexts import Contexts
+from admercs.method.feedback import mean_score
+from admercs.method.neighbours import ReferenceRows
+from admercs.pipeline.model import QUANTILE_LEVELS, Model
+from admercs.pipeline.score import BLOCK, Scorer, run_blocks
 from admercs.table.columns import Column
 from admercs.table.prepared import Prepared
 
 __all__ = ["BLOCK", "Model", "ModelAccess", "Range", "ScoreParts", "run_blocks", "scorer"]
 
-Floats = NDArray[np.float64]
 Curve = tuple[Floats, Floats]
 
+LEAST_SCORE = 0.1  # of an anomalous context that is worth telling
 NEGLIGIBLE = 0.02  # of a curve's height: the width of a line
 _SAME = 1e-12  # relative; sums of the same numbers in another order
 _ANY_CODE = (1 << 256) - 1
 
 
+class ScoreParts(NamedTuple):
+    """What the model says about a block of rows; arrays are attributes x rows."""
+
+    leaf: ShortInts  # the leaf, or the range context (see `ModelAccess`), of the row
+    node: ShortInts  # the node whose view of the value counts
+    log_omega: Floats  # how likely the value is among the rows of that node
+    pattern: Floats  # evidence of the value
+    context: Floats  # evidence of sitting in an anomalous context
+    isolation: Floats  # evidence of being far from all rows, mostly in this attribute
+    neighbours: Floats  # evidence of being like rows that are odd in this attribute
+
+    def cells(self) -> Floats:
+        """Return the evidence per attribute and row."""
+        return self.pattern + self.context + self.isolation + self.neighbours
+
+    def association(self) -> Floats:
+        """Return the evidence per row that comes from contexts and similar rows."""
+        together: Floats = (self.context + self.neighbours).sum(axis=0)
+        return together
+
+
 def scorer(model: Model) -> Callable[[Floats], ScoreParts]:
     """Return a function that scores a block of rows (attributes x rows) and returns the parts."""
-    return Judge(model).judge
+    score, contexts, forest = Scorer(model).score, model.contexts, model.forest
+    n_nodes = len(forest.feature)
+    # Groups of a leaf are told only where they are anomalous contexts.
+    whole = np.arange(n_nodes, dtype=np.int32) if model.method.purest else model.scoring.own
+    told = whole.copy()
+    for k, node in enumerate(contexts.leaf):
+        told[forest.below(node)] = n_nodes + k if contexts.is_range(k) else node
+
+    def parts_of(block: Floats) -> ScoreParts:
+        parts = score(block)
+        none = np.zeros(block.shape)
+        context = none if parts.context is None else parts.context
+        leaf = np.where(context > 0, told[parts.leaf], whole[parts.leaf])
+        return ScoreParts(
+            leaf=leaf.astype(np.int32),
+            node=parts.nodes(model),
+            log_omega=parts.log_likelihoods(model),
+            pattern=parts.pattern,
+            context=context,
+            isolation=none if parts.isolation is None else parts.isolation,
+            neighbours=none if parts.neighbours is None else parts.neighbours,
+        )
+
+    return parts_of
 
 
 class Range(NamedTuple):
@@ -48,11 +92,7 @@ class Range(NamedTuple):
     codes: int = _ANY_CODE  # nominal: bit c is set when category code c is allowed
     missing: bool = True  # whether a missing value is allowed
 
-    def contains(self, x: float, *, nominal: bool) -> bool:
-        """Tell whether a working value is allowed."""
-        return bool(self.contains_all(np.array([x]), nominal=nominal)[0])
-
-    def contains_all(self, x: Floats, *, nominal: bool) -> NDArray[np.bool_]:
+    def contains(self, x: Floats, *, nominal: bool) -> Bools:
         """Tell which working values of a column are allowed."""
         if nominal:
             codes = np.unique(x[~np.isnan(x)])
@@ -70,32 +110,41 @@ class ModelAccess:
     """Reads a fitted model: its trees, its distributions, its contexts and its neighbours.
 
     Nodes, leaves and attributes are given by their numbers. A node's *distribution* is that of the
-    target of its tree, among the training rows in the node.
+    target of its tree, among the training rows in the node. Anomalous contexts that are a range of
+    a leaf's target are numbered after all nodes; they are treated as leaves below that leaf.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.columns: tuple[Column, ...] = tuple(model.schema.used)
         self._forest, self._likelihoods = model.forest, model.likelihoods
-        self._ranges: dict[int, dict[int, Range]] = {}
-        self._attributes: dict[int, int] = {}
+        self._contexts: Contexts = model.contexts
+        self._n_nodes = len(model.forest.feature)
+        # What is asked for again and again, for row after row, is worked out once.
+        self.ranges = lru_cache(None)(self._ranges)
+        self.attributes = lru_cache(None)(self._attributes)
         self.typical_region = lru_cache(None)(self._typical_region)
         self.cumulative = lru_cache(None)(self._cumulative)
-
-    # --- trees ---
+        self.log_curve = lru_cache(None)(self._log_curve)
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of all trees."""
-        return len(self._forest.feature)
+        """Number of nodes of all trees, and of contexts."""
+        return self._n_nodes + len(self._contexts.leaf)
+
+    def _leaf(self, node: int) -> int:
+        """Return the leaf of a range context; any other node itself."""
+        k = node - self._n_nodes
+        return int(self._contexts.leaf[k]) if k >= 0 else node
 
     def is_leaf(self, node: int) -> bool:
         """Tell whether a node is a leaf."""
-        return bool(self._forest.feature[node] < 0)
+        k = node - self._n_nodes
+        return self._contexts.is_range(k) if k >= 0 else bool(self._forest.feature[node] < 0)
 
     def attribute_of(self, node: int) -> int:
         """Return the target of the tree that a node belongs to."""
-        return self._forest.tree_of(node)
+        return self._forest.tree_of(self._leaf(node))
 
     def root(self, attribute: int) -> int:
         """Return the root of an attribute's tree: the whole table."""
@@ -103,50 +152,54 @@ class ModelAccess:
 
     def is_root(self, node: int) -> bool:
         """Tell whether a node is the root of its tree."""
-        return bool(self._forest.parent[node] < 0)
+        return node == self._leaf(node) and bool(self._forest.parent[node] < 0)
 
     def size(self, node: int) -> int:
         """Return the number of training rows in a node."""
-        return int(self._forest.n[node])
+        k = node - self._n_nodes
+        return int(self._contexts.n[k] if k >= 0 else self._forest.n[node])
 
     def nested(self, first: int, second: int) -> bool:
         """Tell whether one of two nodes lies below the other."""
+        first, second = self._leaf(first), self._leaf(second)
         return second in self._forest.path(first) or first in self._forest.path(second)
 
     def scoring_node(self, leaf: int) -> int:
         """Return the node whose distribution scores the rows of a leaf."""
-        return int(self._forest.scorer[leaf])
+        return int(self.model.scoring.own[self._leaf(leaf)])
 
     def scoring_nodes(self) -> list[int]:
         """Return the nodes that score leaves, without the roots."""
         leaves = np.flatnonzero(self._forest.feature < 0)
-        nodes: list[int] = np.unique(self._forest.scorer[leaves]).tolist()
+        nodes: list[int] = np.unique(self.model.scoring.own[leaves]).tolist()
         return [node for node in nodes if not self.is_root(node)]
 
-    def ranges(self, node: int) -> dict[int, Range]:
-        """Return what the path to a node asks of each attribute, in the order of the tests.
+    def _ranges(self, node: int) -> dict[int, Range]:
+        """Return what the tests on a path, without redundant ones, ask of each attribute."""
+        found: dict[int, Range] = {}
+        leaf, k = self._leaf(node), node - self._n_nodes
+        redundant = int(self._contexts.redundant[k] if k >= 0 else self.model.redundant[node])
+        for step, (parent, child) in enumerate(pairwise(self._forest.path(leaf))):
+            if not redundant >> step & 1:
+                attribute = int(self._forest.feature[parent])
+                before = found.get(attribute, Range())
+                found[attribute] = self._narrowed(before, parent, child)
+        if k >= 0:
+            attribute = self._forest.tree_of(leaf)
+            found[attribute] = self._range_of(k, attribute)
+        return found
 
-        Redundant tests are left out: the others lead to the same training rows.
-        """
-        known = self._ranges.get(node)
-        if known is None:
-            known = {}
-            redundant = int(self._forest.idle[node])
-            for k, (parent, child) in enumerate(pairwise(self._forest.path(node))):
-                if not redundant >> k & 1:
-                    attribute = int(self._forest.feature[parent])
-                    before = known.get(attribute, Range())
-                    known[attribute] = self._narrowed(before, parent, child)
-            self._ranges[node] = known
-        return known
-
-    def attributes(self, node: int) -> int:
+    def _attributes(self, node: int) -> int:
         """Return the set of attributes in these ranges, as bits of an integer."""
-        known = self._attributes.get(node)
-        if known is None:
-            known = sum(1 << attribute for attribute in self.ranges(node))
-            self._attributes[node] = known
-        return known
+        return sum(1 << attribute for attribute in self.ranges(node))
+
+    def _range_of(self, context: int, attribute: int) -> Range:
+        """Return the range of its target that makes a context."""
+        low, high = float(self._contexts.low[context]), float(self._contexts.high[context])
+        if self.columns[attribute].role == "nominal":
+            return Range(codes=1 << int(high), missing=False)
+        # The end of a column is written as the largest number.
+        return Range(low, math.inf if high > 1e308 else high, missing=False)
 
     def _narrowed(self, before: Range, parent: int, child: int) -> Range:
         """Add the test at ``parent`` that leads to ``child``."""
@@ -163,70 +216,69 @@ class ModelAccess:
             return before._replace(high=min(before.high, threshold), missing=missing)
         return before._replace(low=max(before.low, threshold), missing=missing)
 
-    # --- contexts and scores ---
-
-    @property
-    def members(self) -> dict[int, NDArray[np.int64]]:
-        """The anomalous contexts: leaf -> its training rows."""
-        return self.model.members
+    @cached_property
+    def members(self) -> dict[int, Ints]:
+        """The anomalous contexts worth telling: their number -> their first training rows."""
+        known = self._contexts
+        told = np.flatnonzero(known.log_lambda >= math.log(LEAST_SCORE)).tolist()
+        numbers = (self._n_nodes + k if known.is_range(k) else int(known.leaf[k]) for k in told)
+        return dict(zip(numbers, map(known.members, told), strict=True))
 
     def log_score(self, leaf: int) -> float:
         """Return log λ of a context."""
-        return float(self.model.log_lambda[leaf])
+        k = self._contexts.at(self._leaf(leaf))
+        return float(self._contexts.log_lambda[k]) if k >= 0 else -math.inf
 
     def mean_score(self, leaf: int) -> float:
-        """Return how anomalous the rows of a context are on average, from 0 to 1.
-
-        λ is a product over the rows of a context, or over its effective size, so that the same λ
-        means more in a larger context. This is the geometric mean.
-        """
-        settings, n = self.model.settings, self._forest.n[[leaf]]
-        effective = float((jury_share(settings.feedback, n) * n)[0])
-        mean = math.exp(self.log_score(leaf) / max(1.0, effective))
-        return 1.0 - (1.0 - mean) / settings.gamma_lambda
+        """Return how anomalous the rows of a context are on average, from 0 to 1."""
+        feedback = self.model.method.feedback
+        if feedback is None:
+            return 0.0
+        return mean_score(self.log_score(leaf), self.size(leaf), feedback)
 
     def percentiles(self, evidence: Floats) -> Floats:
         """Return the percentage of training rows with less evidence than each row."""
         known = self.model.evidence_quantiles
         levels = np.interp(evidence, known, QUANTILE_LEVELS, left=0.0)
-        # Equal rows have equal evidence, which may be the quantile at several levels: take the lowest.
+        # Equal rows have equal evidence, which may be the quantile at several levels: the lowest.
         first = np.searchsorted(known, evidence * (1 - _SAME))
         first = np.minimum(first, len(known) - 1)
         equal = known[first] <= evidence * (1 + _SAME)
         return 100.0 * np.where(equal, np.minimum(levels, QUANTILE_LEVELS[first]), levels)
 
-    # --- neighbours ---
-
-    def odd_neighbours(self, values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    def odd_neighbours(self, values: Floats) -> tuple[Ints, Floats]:
         """Return the numbers of the training rows a row is compared with, and what each adds."""
-        known = self.model.neighbours
-        return known.row, known.nearest(values) * known.guilt.sum(axis=1)
+        known = self._references
+        return known.row, known.weights(values) * known.excess.sum(axis=1)
 
-    def nearest_row(self, values: Floats) -> tuple[int, Floats]:
-        """Return the nearest training row, and how far it is from the row in each attribute."""
-        known = self.model.neighbours
-        nearest = int(known.nearest(values).argmax())
-        own, other = known.likeness.profile(values[:, None]), known.profile[:, [nearest]]
-        apart = [float(each[0, 0]) for each in known.likeness.differences(own, other)]
-        return int(known.row[nearest]), np.array(apart)
+    def nearest_row(self, values: Floats) -> tuple[int, Floats, bool]:
+        """Return the nearest training row, and how far it is from the row in each attribute.
+
+        Also tell whether rows are at least twice as far away as from the median row.
+        """
+        known = self._references
+        nearest = int(known.weights(values).argmax())
+        own, other = known.ranks.profile(values[:, None]), known.profile[:, [nearest]]
+        apart = [float(each[0, 0]) for each in known.ranks.differences(own, other)]
+        distance = known.compare(values[:, None]).distance[0]
+        return int(known.row[nearest]), np.array(apart), bool((distance >= 2 * known.usual).any())
 
     @property
-    def n_kept(self) -> int:
-        """Number of training rows that the model keeps, in order to compare rows with them."""
-        return len(self.model.neighbours.row)
+    def _references(self) -> ReferenceRows:
+        if self.model.references is None:
+            raise ValueError("the model does not compare rows")
+        return self.model.references
 
-    def kept_rows(self, table: Prepared, first: int) -> list[int] | None:
-        """Return which of these a table holds; None if it differs from the training table.
-
-        ``first`` is the number of the table's first row in the training table.
-        """
-        known = self.model.neighbours
+    def is_training_data(self, table: Prepared, first: int) -> bool:
+        """Tell whether a table seems to be the training table's rows from number ``first`` on."""
+        known = self.model.references
+        if known is None:
+            return False
         here = (known.row >= first) & (known.row < first + table.n_rows)
-        rows = known.row[here]
-        same = known.likeness.profile(table.some(rows - first)) == known.profile[:, here]
-        return rows.tolist() if same.all() and first + table.n_rows <= self.model.n_rows else None
-
-    # --- distributions ---
+        if not here.any() or first + table.n_rows > self.model.n_rows:
+            return False
+        profile = known.ranks.profile(table.some(known.row[here] - first))
+        return bool((profile == known.profile[:, here]).all())
 
     def is_continuous(self, attribute: int) -> bool:
         """Tell whether an attribute has a density; else its values are counted one by one."""
@@ -248,7 +300,7 @@ class ModelAccess:
         """Return the places of the typical values of a discrete target, with their shares."""
         return typical_values(self._likelihoods, self.slot(node))
 
-    def value_counts(self, node: int) -> NDArray[np.int64]:
+    def value_counts(self, node: int) -> Ints:
         """Return how many rows of a node have each value of a discrete target."""
         first, stop = self._likelihoods.value_ptr[self.slot(node) :][:2]
         return self._likelihoods.count[first:stop]
@@ -270,14 +322,14 @@ class ModelAccess:
         """Tell whether having any value is less likely in a node than which value it is."""
         likelihoods, slot = self._likelihoods, self.slot(node)
         if self.is_continuous(attribute):
-            log_value = float(entries(likelihoods, slot, np.array([x]))[0])
+            log_value = entries(likelihoods, slot, np.array([x]))[0]
         else:
             place, (first, stop) = self.place(attribute, x), likelihoods.value_ptr[slot:][:2]
             known = place is not None and first + place < stop
-            log_value = float(
+            log_value = (
                 likelihoods.log_value[first + place] if known else likelihoods.log_floor[slot]
             )
-        return float(likelihoods.log_present[slot]) < min(0.0, log_value)
+        return float(likelihoods.log_present[slot]) < min(0.0, float(log_value))
 
     def _typical_region(self, node: int) -> list[tuple[float, float]]:
         """Return where a continuous target is typical."""
@@ -302,12 +354,10 @@ class ModelAccess:
         ends = np.interp((first, second), x, share)
         return float(abs(ends[1] - ends[0]))
 
-    def log_curve(self, node: int) -> Curve:
+    def _log_curve(self, node: int) -> Curve:
         """Return the points of a node's density, and its logarithm there."""
         segments = self._segments(node)
-        if not segments:
-            return np.empty(0), np.empty(0)
-        x, heights, _, _ = zip(*segments, strict=True)
+        x, heights = ([np.empty(0), *(segment[k] for segment in segments)] for k in (0, 1))
         return np.concatenate(x), np.concatenate(heights)
 
     def log_floor(self, node: int) -> float:
@@ -340,8 +390,7 @@ class ModelAccess:
     def _segments(self, node: int) -> list[tuple[Floats, Floats, float, bool]]:
         """Return per segment its points, log density, spacing, and whether the next one follows."""
         likelihoods, slot = self._likelihoods, self.slot(node)
-        found = []
-        reached = -np.inf
+        found, reached = [], -np.inf
         end = likelihoods.segment_ptr[slot + 1]
         for segment in range(likelihoods.segment_ptr[slot], end):
             start, stop = likelihoods.table_ptr[segment : segment + 2]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
-from admercs.explain import rendering
 from admercs.explain.records import Reason, RowExplanation
-
-__all__ = ["Explanations", "FrameKind"]
+from admercs.explain.rendering import row_html
 
 SCHEMA_VERSION = 1
 _FRAMES = ("pandas", "polars")
@@ -22,12 +20,7 @@ FrameKind = Literal["pandas", "polars"]
 class Explanations(Sequence[RowExplanation]):
     """A sequence of row explanations, in the order of the rows.
 
-    Attributes
-    ----------
-    rows : tuple of RowExplanation
-        The explanations.
-    frame : {"pandas", "polars"} or None
-        The kind of frame the explained table was.
+    ``frame`` is the library of the table that was explained, if it was pandas or polars.
 
     Examples
     --------
@@ -67,7 +60,7 @@ class Explanations(Sequence[RowExplanation]):
         return "\n\n".join(str(row) for row in self.rows)
 
     def _repr_html_(self) -> str:
-        return rendering.rows_html(self)
+        return "".join(map(row_html, self.rows)) or "<p>no rows</p>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; the page on explanations describes its fields."""
@@ -85,37 +78,33 @@ class Explanations(Sequence[RowExplanation]):
         Returns
         -------
         frame : DataFrame
-            Columns ``label``, ``score``, ``percentile``, ``by_association``, ``factor``, ``rank`` (1 is
-            the strongest reason), ``kind``, ``target``, ``value``, ``conditions``, ``typical``, ``n``,
+            Columns ``label``, ``score``, ``percentile``, ``by_association``, ``rank`` (1 is the
+            strongest reason), ``kind``, ``target``, ``value``, ``conditions``, ``typical``, ``n``,
             ``likelihood``, ``evidence``, ``share``, ``context`` and ``text``. Values are in words,
             since one column holds those of many. A row without reasons has no line.
         """
         lines = [
-            (row, rank, reason) for row in self.rows for rank, reason in enumerate(row.reasons, 1)
+            _line(row, rank, reason)
+            for row in self.rows
+            for rank, reason in enumerate(row.reasons, 1)
         ]
-        columns = {name: [cell(*line) for line in lines] for name, cell in _COLUMNS.items()}
+        columns = {name: [line[name] for line in lines] for name in _COLUMNS}
         return _library(library or self.frame).DataFrame(columns)
 
 
-_COLUMNS: dict[str, Callable[[RowExplanation, int, Reason], Any]] = {
-    "label": lambda row, _, __: row.label,
-    "score": lambda row, _, __: row.score,
-    "percentile": lambda row, _, __: row.percentile,
-    "by_association": lambda row, _, __: row.by_association,
-    "factor": lambda row, _, __: row.factor,
-    "rank": lambda _, rank, __: rank,
-    "kind": lambda _, __, reason: reason.kind,
-    "target": lambda _, __, reason: reason.target,
-    "value": lambda _, __, reason: reason.value_text,
-    "conditions": lambda _, __, reason: " and ".join(map(str, reason.conditions)),
-    "typical": lambda _, __, reason: None if reason.typical is None else reason.typical.text,
-    "n": lambda _, __, reason: reason.n,
-    "likelihood": lambda _, __, reason: reason.likelihood,
-    "evidence": lambda _, __, reason: reason.evidence,
-    "share": lambda _, __, reason: reason.share,
-    "context": lambda _, __, reason: reason.context,
-    "text": lambda _, __, reason: reason.text,
-}
+_COLUMNS = (
+    *("label", "score", "percentile", "by_association", "rank", "kind", "target"),
+    *("value", "conditions", "typical", "n", "likelihood", "evidence", "share", "context", "text"),
+)
+
+
+def _line(row: RowExplanation, rank: int, reason: Reason) -> dict[str, Any]:
+    return vars(row) | vars(reason) | {
+        "rank": rank,
+        "value": reason.value_text,
+        "conditions": " and ".join(map(str, reason.conditions)),
+        "typical": None if reason.typical is None else reason.typical.text,
+    }  # fmt: skip
 
 
 def _library(name: str | None) -> Any:

@@ -1,4 +1,4 @@
-"""How the values of a column are written: numbers with the digits that matter, dates, categories."""
+"""How values of a column are written: numbers with the digits that matter, dates, categories."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import accumulate
 
+import numpy as np
+
 from admercs.explain.records import Value
 from admercs.table.columns import Column
+from admercs.table.objects import from_objects
+from admercs.table.prepared import numeric_values
 from admercs.table.zones import zone_of
-
-__all__ = ["ColumnWords", "join", "listed", "name_and_unit", "number", "percent"]
 
 _PARENTHESISED = re.compile(
     r"^(?P<name>.*\S)\s*[(\[](?P<unit>[^\d\W_][^()\[\]]{0,11}|[%°€$£][^()\[\]]{0,11})[)\]]$"
@@ -30,22 +32,15 @@ _NEEDS_QUOTES = re.compile(r",| or | and |^\s|\s$|\s\s|^$")
 MAX_TEXT = 40  # characters of a category that are shown
 MAX_LISTED, MAX_LENGTH = 4, 60  # values named before a list is cut short, and their characters
 _MOST_DIGITS = 15  # of a double
-_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+# Steps of working values in a second, by their unit.
+TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _TIME_UNITS = {"days": _DAY, "h": _HOUR, "min": _MINUTE, "s": 1.0}
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
-    """Split a column's name into what it is and its unit, if it ends in one.
-
-    Examples
-    --------
-    >>> name_and_unit("battery capacity (kWh)"), name_and_unit("range_km")
-    (('battery capacity', 'kWh'), ('range', 'km'))
-    >>> name_and_unit("home_dest"), name_and_unit("mark (1 to 6)")
-    (('home_dest', ''), ('mark (1 to 6)', ''))
-    """
+    """Split a column's name into what it is and its unit, if it ends in one."""
     match = _PARENTHESISED.match(name)
     if match:
         return match["name"], match["unit"].strip()
@@ -56,13 +51,7 @@ def name_and_unit(name: str) -> tuple[str, str]:
 
 
 def join(items: list[str], word: str) -> str:
-    """Join phrases as people do.
-
-    Examples
-    --------
-    >>> join(["a", "b", "c"], "or")
-    'a, b or c'
-    """
+    """Join phrases as people do."""
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {word} {items[-1]}"
@@ -75,29 +64,17 @@ def n_listed(names: Sequence[str]) -> int:
     return len(names) if len(names) <= 2 else max(1, kept)
 
 
-def listed(names: Sequence[str], rest: str = "") -> str:
-    """List names, a long list cut short with a count; ``rest`` follows the count.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d", "e", "f", "g"])
-    'a, b, c, d or 3 others'
-    """
+def listed(names: Sequence[str]) -> str:
+    """List names, a long list cut short with a count."""
     kept = n_listed(names)
     left_out = len(names) - kept
     if left_out:
-        names = [*names[:kept], f"{left_out} other{'s' if left_out > 1 else ''}{rest}"]
+        names = [*names[:kept], f"{left_out} other{'s' if left_out > 1 else ''}"]
     return join(list(names), "or")
 
 
 def percent(share: float) -> str:
-    """Write a share so that it never looks like all or nothing unless it is.
-
-    Examples
-    --------
-    >>> percent(0.613), percent(0.9903), percent(0.99999), percent(1.0), percent(0.004)
-    ('61%', '99%', '99.9%', '100%', '0.4%')
-    """
+    """Write a share so that it never looks like all or nothing unless it is."""
     if share >= 1.0 or share <= 0.0 or 0.01 <= share <= 0.99:
         return f"{share:.0%}"
     return f"{min(max(share, 0.001), 0.999):.1%}".replace(".0%", "%")
@@ -111,17 +88,7 @@ def decimals_for(step: float) -> int:
 
 
 def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
-    """Write a number with at most ``decimals`` decimals, without trailing zeros.
-
-    Negative ``decimals`` round to tens, hundreds, …
-
-    Examples
-    --------
-    >>> number(0.1 + 0.2, 4), number(1234567.0, 0), number(2021.0, 1), number(-0.0004, 2)
-    ('0.3', '1,234,567', '2021', '0')
-    >>> number(27_731.0, -2), number(1.5e-9, 10), number(1.5e-12, 10), number(3.2e17, 0)
-    ('27,700', '1.5e-9', '0', '3.2e17')
-    """
+    """Write a number with at most so many decimals; below 0, as round tens, hundreds, and so on."""
     if decimals > 7 or abs(x) >= 1e15:
         if rounding == ROUND_HALF_EVEN and decimals + _magnitude(x) < -1:
             return "0"
@@ -148,24 +115,12 @@ def _rounded(x: float, digits: int, rounding: str) -> Decimal:
 
 @dataclass(frozen=True)
 class ColumnWords:
-    """Writes the values of one column.
-
-    Attributes
-    ----------
-    column : Column
-        The column.
-    name : str
-        What it is called in sentences (without its unit).
-    unit : str
-        Its unit, written after numbers.
-    step : float
-        The smallest difference, in working values, that matters to a reader.
-    """
+    """Writes the values of one column."""
 
     column: Column
-    name: str
-    unit: str
-    step: float
+    name: str  # what it is called in sentences, without its unit
+    unit: str  # written after numbers
+    step: float  # the smallest difference, in working values, that matters to a reader
 
     @property
     def whole(self) -> bool:
@@ -180,16 +135,16 @@ class ColumnWords:
     def read(self, text: str) -> float:
         """Return the working value of a number that was written without its column's unit."""
         said, _, unit = text.replace(",", "").partition(" ")
-        size = Decimal(_TIME_UNITS[unit]) * _TICKS.get(self.column.unit, 1) if unit else 1
+        size = Decimal(_TIME_UNITS[unit]) * TICKS.get(self.column.unit, 1) if unit else 1
         return float(Decimal(said) * size - self.column.origin)
 
     @property
     def day(self) -> float:
         """How many working units a day has, if all values seem to be at midnight; else 0."""
         column = self.column
-        if column.display != "datetime" or column.unit not in _TICKS or column.low is None:
+        if column.display != "datetime" or column.unit not in TICKS or column.low is None:
             return 0.0
-        day = int(_DAY) * _TICKS[column.unit]
+        day = int(_DAY) * TICKS[column.unit]
         ends = (column.low, column.low if column.high is None else column.high)
         at_midnight = all((int(end) + column.origin) % day == 0 for end in ends)
         return float(day) if at_midnight and not column.time_zone else 0.0
@@ -214,10 +169,17 @@ class ColumnWords:
         ticks = math.floor(x) + column.origin
         if math.ulp(x) > 1:  # so far from the origin that the last digits are not known
             ticks = round(ticks, -math.ceil(math.log10(math.ulp(x))))
-        span = dt.timedelta(microseconds=ticks * 10**6 // _TICKS[column.unit or "s"])
+        span = dt.timedelta(microseconds=ticks * 10**6 // TICKS[column.unit or "s"])
         if column.display == "duration":
             return span
         return (_EPOCH + span).time() if column.display == "time" else _moment(span, column)
+
+    def working(self, value: Value) -> float:
+        """Return the working value of a number, date, … that `native` gave; NaN without one."""
+        if value is None or isinstance(value, str):
+            return math.nan
+        raw = from_objects(np.array([value], dtype=object), self.column.name)
+        return float(numeric_values(raw, self.column)[0])
 
     def category(self, value: Value) -> str:
         """Write a category: booleans as yes and no, text as it is, in quotes if it has to be."""
@@ -230,12 +192,6 @@ class ColumnWords:
             text = f"{text[: MAX_TEXT - 1]}…"
         # In a list, a comma or a connecting word inside a value would be read as the list's.
         return f'"{text}"' if _NEEDS_QUOTES.search(text) else text
-
-    def code_text(self, code: float) -> str:
-        """Write the category behind a code; codes past the last stand for rare values."""
-        if int(code) > len(self.column.categories):
-            return "a rare value"
-        return self.category(self.native(code))
 
     def native_text(self, value: Value) -> str:
         """Write a category, or a number of a column with few of them; None stands for rare ones."""
@@ -251,7 +207,7 @@ class ColumnWords:
         if isinstance(value, float):
             return number(value, decimals_for(step or self.step), rounding)
         if isinstance(value, dt.datetime | dt.timedelta | dt.time):
-            seconds = (step or self.step) / _TICKS.get(self.column.unit, 1 / _DAY)
+            seconds = (step or self.step) / TICKS.get(self.column.unit, 1 / _DAY)
             if isinstance(value, dt.timedelta):
                 return _duration_text(value.total_seconds(), seconds, rounding)
             return _time_text(value, seconds)
@@ -263,10 +219,7 @@ class ColumnWords:
         return value.isoformat() if isinstance(value, dt.date) else self.category(value)
 
     def exact_text(self, x: float, apart: float = math.inf) -> str:
-        """Write a numeric working value as it was recorded, unless that has needless digits.
-
-        ``apart`` is how far it is from what it is compared with; that must remain visible.
-        """
+        """Write a value as it was recorded, without needless digits; ``apart`` remains visible."""
         value = self.native(x)
         if not isinstance(value, float):
             duration = self.column.display == "duration"
@@ -319,13 +272,16 @@ def _time_text(value: dt.datetime | dt.time, step: float) -> str:
     if isinstance(value, dt.datetime) and step >= _DAY:
         return value.date().isoformat()
     form = "minutes" if step >= _MINUTE else "seconds" if step >= 1 else "microseconds"
-    clock = value.time() if isinstance(value, dt.datetime) else value
-    text = clock.isoformat(form)
-    return f"{value.date().isoformat()} {text}" if isinstance(value, dt.datetime) else text
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None).isoformat(" ", form)
+    return value.isoformat(form)
+
+
+def time_unit(seconds: float) -> tuple[str, float]:
+    """Return the largest unit that goes twice into a duration, and its size in seconds."""
+    return next((each for each in _TIME_UNITS.items() if seconds >= 2 * each[1]), ("s", 1.0))
 
 
 def _duration_text(seconds: float, step: float, rounding: str) -> str:
-    large = (unit for unit, size in _TIME_UNITS.items() if max(abs(seconds), step * 10) >= 2 * size)
-    unit = next(large, "s")
-    size = _TIME_UNITS[unit]
+    unit, size = time_unit(max(abs(seconds), step * 10))
     return f"{number(seconds / size, decimals_for(step / size), rounding)} {unit}"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from admercs.explain.access import Range
 from admercs.explain.column_words import ColumnWords, join, listed, n_listed
-from admercs.explain.records import Condition
-
-__all__ = ["Close", "WordedCondition", "make_condition"]
+from admercs.explain.records import Condition, ConditionKind
 
 Categories = Sequence[str | bool | int | float]
 # Tells whether a threshold may be written as another number: hardly any row lies between the two.
@@ -32,18 +30,7 @@ def make_condition(
 ) -> WordedCondition | None:
     """Put into words what ``allowed`` asks for; None when it asks for nothing.
 
-    Parameters
-    ----------
-    words : ColumnWords
-        Writes the column's values.
-    allowed : Range
-        The values that lead to the node.
-    own : float
-        The working value of the row that is explained: the words must hold for it too, even where
-        no training row needs them (a missing value in a column that had none, an unseen category).
-        ``inf`` when there is no such row.
-    close : callable
-        Whether a threshold may be rounded to another number.
+    The words also hold for ``own``, the working value of the row that is explained, or ``inf``.
     """
     nominal = words.column.role == "nominal"
     made = _nominal(words, allowed, own) if nominal else _numeric(words, allowed, own, close)
@@ -61,48 +48,35 @@ def make_condition(
     return made._replace(condition=replace(condition, missing=True, text=text))
 
 
-def _recorded(words: ColumnWords) -> WordedCondition:
-    return WordedCondition(Condition(words.column.name, "recorded", text=f"{words.name} recorded"))
-
-
-def _missing(words: ColumnWords) -> WordedCondition:
-    text = f"{words.name} missing"
-    return WordedCondition(Condition(words.column.name, "missing", missing=True, text=text))
+def _presence(words: ColumnWords, kind: Literal["missing", "recorded"]) -> WordedCondition:
+    text, missing = f"{words.name} {kind}", kind == "missing"
+    return WordedCondition(Condition(words.column.name, kind, missing=missing, text=text))
 
 
 def _nominal(words: ColumnWords, allowed: Range, own: float) -> WordedCondition | None:
     column = words.column
     n = len(column.categories)
-    inside = [column.categories[c - 1] for c in range(1, n + 1) if allowed.allows(c)]
-    outside = [column.categories[c - 1] for c in range(1, n + 1) if not allowed.allows(c)]
+    inside = [name for code, name in enumerate(column.categories, 1) if allowed.allows(code)]
+    outside = [name for code, name in enumerate(column.categories, 1) if not allowed.allows(code)]
     rest_matters = column.n_grouped > 0 or own == n + 1
     rest_allowed = allowed.allows(n + 1)
     if not outside and (rest_allowed or not rest_matters):
-        return None if allowed.missing else _recorded(words)
+        return None if allowed.missing else _presence(words, "recorded")
     if not inside and not (rest_allowed and rest_matters):
-        return _missing(words)
+        return _presence(words, "missing")
     # Rare values have no names here, so only "all but" can include them, and only "one of" can
     # leave them out; where there are none, the shorter list wins.
     negative = rest_allowed if rest_matters else len(outside) < len(inside)
     text, vague = _nominal_text(words, inside, outside, rest_allowed if rest_matters else None)
-    return WordedCondition(
-        Condition(
-            column.name,
-            "excluded" if negative else "values",
-            values=tuple(outside if negative else inside),
-            text=text,
-        ),
-        vague=vague,
-    )
+    kind: ConditionKind = "excluded" if negative else "values"
+    values = tuple(outside if negative else inside)
+    return WordedCondition(Condition(column.name, kind, values=values, text=text), vague=vague)
 
 
 def _nominal_text(
     words: ColumnWords, inside: Categories, outside: Categories, rest: bool | None
 ) -> tuple[str, bool]:
-    """Write a set of categories the shorter way round, and tell whether that is vague.
-
-    ``rest`` tells whether rare values belong to it, None where there are none.
-    """
+    """Write categories, ``rest`` for rare ones, the shorter way; tell whether that is vague."""
     most_outside = len(inside) - 1 if rest is None else len(inside) + 1
     negative = rest is not False and len(outside) <= most_outside
     names = [words.category(value) for value in (outside if negative else inside)]
@@ -118,9 +92,9 @@ def _numeric(
 ) -> WordedCondition | None:
     low, high = allowed.low, allowed.high
     if low >= high or low == math.inf:
-        return _missing(words)
+        return _presence(words, "missing")
     if low == -math.inf and high == math.inf:
-        return None if allowed.missing else _recorded(words)
+        return None if allowed.missing else _presence(words, "recorded")
     # Between whole numbers a threshold is any number; a new row need not be whole, though.
     whole = words.whole and not (math.isfinite(own) and own != math.floor(own))
     ends = [math.floor(end) if whole and math.isfinite(end) else end for end in (low, high)]
@@ -148,7 +122,7 @@ def _interval_text(
         return _whole_text(words, low, high), low, high
     # Moments that are all at midnight are days.
     if words.day and (not math.isfinite(own) or (own + words.column.origin) % words.day == 0):
-        return _days_text(words, low, high), low, high
+        return _whole_text(words, low, high, words.day), low, high
     if words.is_number:
         return _rounded_text(words, allowed, own, close)
     step = min(words.step, (high - low) / 20)
@@ -176,35 +150,23 @@ def _rounded_text(
 
 def _fits(threshold: float, shown: float, close: Close) -> bool:
     """Tell whether a threshold may be written as another number, which has the same sign."""
-    return (shown > 0) - (shown < 0) == (threshold > 0) - (threshold < 0) and close(
-        threshold, shown
-    )
+    same_sign = (shown > 0, shown < 0) == (threshold > 0, threshold < 0)
+    return same_sign and close(threshold, shown)
 
 
-def _whole_text(words: ColumnWords, low: float, high: float) -> str:
-    """Name the whole numbers (or days) between two thresholds."""
-    first = math.floor(low) + 1 if math.isfinite(low) else None
-    last = math.floor(high) if math.isfinite(high) else None
-    if first is not None and first == last:
-        return f"= {words.with_unit(words.text(first))}"
-    above = "" if first is None else words.text(first)
-    below = "" if last is None else words.text(last)
-    return _bounds_text(words, above, below, "at least")
-
-
-def _days_text(words: ColumnWords, low: float, high: float) -> str:
-    """Name the days between two moments, both days included."""
-    day, origin = words.day, words.column.origin
+def _whole_text(words: ColumnWords, low: float, high: float, size: float = 1) -> str:
+    """Name the whole numbers, or the days of some ``size``, between two thresholds."""
+    origin = words.column.origin if size > 1 else 0
     # Moments far from their origin lose no digit in whole days.
     before, last = (
-        math.floor((end + origin) / day) * day - origin if math.isfinite(end) else end
+        math.floor((end + origin) / size) * size - origin if math.isfinite(end) else end
         for end in (low, high)
     )
-    first = before + day
-    if first == last:
-        return f"= {words.text(last, day)}"
-    above = words.text(first, day) if math.isfinite(first) else ""
-    below = words.text(last, day) if math.isfinite(last) else ""
+    above, below = (
+        words.text(end, size) if math.isfinite(end) else "" for end in (before + size, last)
+    )
+    if above == below:
+        return f"= {words.with_unit(above)}"
     return _bounds_text(words, above, below, "at least")
 
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Ints
 from admercs.explain.access import Model, ModelAccess
 from admercs.explain.column_words import join
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Condition, Context, is_count
 from admercs.explain.sentences import context_sentence, pattern_sentence
 
-__all__ = ["anomalous_contexts", "describe_context", "similar_contexts"]
-
 SAME_ROWS = 0.7  # Jaccard similarity from which two contexts hold nearly the same rows
 
 
 def anomalous_contexts(model: Model, *, noun: str = "rows") -> list[Context]:
-    """Return the anomalous contexts, most anomalous first, nearly the same rows once.
-
-    Each has the contexts of other attributes that hold nearly the same rows in ``also``.
-    """
+    """Return the anomalous contexts, most anomalous first; the same rows once, with ``also``."""
     words = ModelWords(model, noun)
     groups: dict[int, list[int]] = {}
     for leaf, group in similar_contexts(words.access).items():
@@ -58,34 +53,26 @@ def describe_context(model: Model, leaf: int, *, noun: str = "rows") -> Context:
 
 
 def similar_contexts(access: ModelAccess) -> dict[int, int]:
-    """Group the anomalous contexts that hold nearly the same rows: leaf -> the group's first leaf.
-
-    They are ordered by score, then by the number of conditions, then by size, so that a simple
-    description represents the others.
-    """
+    """Group anomalous contexts that hold nearly the same rows: leaf -> the group's first leaf."""
     members = access.members
-    leaves = sorted(
-        members,
-        key=lambda leaf: (
-            -round(access.log_score(leaf), 2),
-            len(access.ranges(leaf)),
-            -access.size(leaf),
-            leaf,
-        ),
-    )
+
+    def rank(leaf: int) -> tuple[float, ...]:
+        # Of equal scores, the simplest description represents the others.
+        score = round(access.log_score(leaf), 2)
+        return -score, len(access.ranges(leaf)), -access.size(leaf), leaf
+
     groups: dict[int, int] = {}
-    for leaf in leaves:
+    for leaf in sorted(members, key=rank):
         firsts = (other for other, group in groups.items() if other == group)
         alike = (first for first in firsts if _alike(members[first], members[leaf]))
         groups[leaf] = next(alike, leaf)
     return groups
 
 
-def _alike(first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
+def _alike(first: Ints, second: Ints) -> bool:
     """Tell whether two ascending lists of rows are nearly the same."""
-    if not len(first) or not len(second):
-        return False
-    if max(len(first), len(second)) > 2 * min(len(first), len(second)):
+    smaller, larger = sorted((len(first), len(second)))
+    if not smaller or larger > 2 * smaller:
         return False
     common = len(np.intersect1d(first, second, assume_unique=True))
     return common >= SAME_ROWS * (len(first) + len(second) - common)
@@ -118,7 +105,7 @@ def _context(words: ModelWords, leaf: int, also: tuple[Context, ...] = ()) -> Co
 def _also_text(
     words: ModelWords, target: str, conditions: tuple[Condition, ...], also: tuple[Context, ...]
 ) -> str:
-    """Name further attributes for which nearly the same rows stand out; the conditions' are no news."""
+    """Name further attributes in which nearly the same rows stand out, except the conditions'."""
     told = {target, *(each.attribute for each in conditions)}
     names = [name for name in dict.fromkeys(other.target for other in also) if name not in told]
     if not names:

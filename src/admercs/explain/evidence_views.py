@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from admercs.arrays import Floats, ShortInts
 from admercs.explain.access import ModelAccess, ScoreParts
 from admercs.explain.records import ReasonKind
-
-__all__ = ["EvidenceView", "merged_views"]
 
 # A view represents its relation only if it is at least this strong, relative to the strongest.
 _STRONG = 0.5
@@ -45,25 +44,27 @@ def merged_views(
 
     ``groups`` maps anomalous contexts (leaves) with nearly the same rows to a common number.
     """
-    patterns: list[EvidenceView] = []
-    contexts: list[EvidenceView] = []
-    for attribute in np.flatnonzero(parts.pattern[:, row] > negligible).tolist():
-        leaf, node = (int(nodes[attribute, row]) for nodes in (parts.leaf, parts.node))
-        evidence = float(parts.pattern[attribute, row])
-        involved = 1 << attribute | access.attributes(node)
-        patterns.append(EvidenceView("pattern", attribute, leaf, node, evidence, involved))
-    for attribute in np.flatnonzero(parts.context[:, row] > negligible).tolist():
-        leaf = int(parts.leaf[attribute, row])
-        evidence = float(parts.context[attribute, row])
-        involved = access.attributes(leaf)
-        contexts.append(EvidenceView("context", attribute, leaf, leaf, evidence, involved))
+
+    def views_of(kind: ReasonKind, amounts: Floats, nodes: ShortInts) -> list[EvidenceView]:
+        found = []
+        for attribute in np.flatnonzero(amounts[:, row] > negligible).tolist():
+            leaf, node = (int(each[attribute, row]) for each in (parts.leaf, nodes))
+            involved = access.attributes(node) | (1 << attribute if kind == "pattern" else 0)
+            evidence = float(amounts[attribute, row])
+            found.append(EvidenceView(kind, attribute, leaf, node, evidence, involved))
+        return found
+
+    patterns = views_of("pattern", parts.pattern, parts.node)
+    contexts = views_of("context", parts.context, parts.leaf)
     views = _merge_relations(patterns) + _merge_contexts(contexts, groups)
-    added = parts.neighbours[:, row]
-    evidence = float(added.sum())
-    if evidence > negligible:
-        attribute = int(added.argmax())
-        leaf, root = int(parts.leaf[attribute, row]), access.root(attribute)
-        views.append(EvidenceView("neighbours", attribute, leaf, root, evidence, 1 << attribute))
+    by_rows: dict[ReasonKind, Floats]
+    by_rows = {"isolation": parts.isolation, "neighbours": parts.neighbours}
+    for kind, amounts in by_rows.items():
+        evidence = float(amounts[:, row].sum())
+        if evidence > negligible:
+            attribute = int(amounts[:, row].argmax())
+            leaf, root = int(parts.leaf[attribute, row]), access.root(attribute)
+            views.append(EvidenceView(kind, attribute, leaf, root, evidence, 1 << attribute))
     return _strongest_first(views)
 
 
@@ -72,10 +73,7 @@ def _strongest_first(views: list[EvidenceView]) -> list[EvidenceView]:
 
 
 def _merge_relations(views: list[EvidenceView]) -> list[EvidenceView]:
-    """Join views of one relation: each one's target is among the other's conditions.
-
-    Both may have further conditions, since each tree chooses its own.
-    """
+    """Join views of one relation: each one's target is among the other's conditions."""
     groups: list[list[EvidenceView]] = []
     for view in _strongest_first(views):
         for group in groups:
@@ -99,14 +97,9 @@ def _mutual(one: EvidenceView, other: EvidenceView) -> bool:
 
 
 def _joined(group: list[EvidenceView], views: list[EvidenceView]) -> EvidenceView:
-    """Choose the view that represents a relation.
+    """Choose the view that represents a relation."""
 
-    When two values do not go together, either may be wrong: more likely the one that does not fit
-    other values either.
-    """
-    if len(group) == 1:
-        return group[0]
-
+    # When two values do not go together, the one that fits no other value is more likely wrong.
     def involved(view: EvidenceView) -> float:
         return sum(other.total for other in views if other.attributes >> view.attribute & 1)
 
@@ -117,7 +110,7 @@ def _joined(group: list[EvidenceView], views: list[EvidenceView]) -> EvidenceVie
 
 
 def _merge_contexts(views: list[EvidenceView], groups: Mapping[int, int]) -> list[EvidenceView]:
-    """Join contexts with nearly the same rows; among equals, the one listed elsewhere comes first."""
+    """Join contexts with nearly the same rows; among equals, one listed elsewhere comes first."""
     kept: dict[int, EvidenceView] = {}
     order = sorted(
         views, key=lambda view: (-view.total, groups.get(view.leaf) != view.leaf, view.attribute)

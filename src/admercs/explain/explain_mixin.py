@@ -13,7 +13,7 @@ from admercs.explain.collection import Explanations, FrameKind
 from admercs.explain.described_contexts import anomalous_contexts, describe_context
 from admercs.explain.pattern_search import patterns
 from admercs.explain.records import Context, Pattern, is_count
-from admercs.explain.scored_rows import score_rows
+from admercs.explain.scored_rows import ScoredTable, score_rows
 
 
 class ExplainMixin:
@@ -35,7 +35,7 @@ class ExplainMixin:
         labels: Sequence[Any] | None = None,
         noun: str = "rows",
     ) -> Explanations:
-        """Give the reasons for the score of each row.
+        r"""Give the reasons for the score of each row.
 
         Parameters
         ----------
@@ -51,13 +51,20 @@ class ExplainMixin:
         Returns
         -------
         explanations : Explanations
-            One `RowExplanation` per row, its reasons sorted by evidence. The evidence of all reasons
-            of a row, the unlisted rest included, adds up to ``-score_samples``.
+            One `RowExplanation` per row, its reasons sorted by evidence. The evidence of all
+            reasons of a row, the unlisted rest included, adds up to ``-score_samples``.
+
+        Examples
+        --------
+        >>> from admercs import ADMERCS
+        >>> model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> reason = model.explain([["cat", "woof"]], noun="pets")[0].reasons[0]
+        >>> print(reason.text.replace(", but", ",\nbut"))
+        Pets with x1 = woof (n = 100) typically have x0 = dog (100%),
+        but this pet has x0 = cat (none of 100). x1 does not fit either.
         """
         check_is_fitted(self)
-        scored = score_rows(
-            self.model_, X, labels=row_labels(X, labels), n_jobs=self._threads(), keep_parts=True
-        )
+        scored = self._scored(X, labels, keep_parts=True)
         rows = scored.rows(np.arange(len(scored.evidence)))
         return rows.explain(self.model_, top, noun, _frame_kind(X))
 
@@ -69,14 +76,24 @@ class ExplainMixin:
         check_is_fitted(self)
         if not is_count(n):
             raise ValueError(f"n must be a number of rows, 0 or more; it is {n!r}")
-        labels = row_labels(X, None)
+        labels = None
         if is_dask(X):
-            from admercs.distributed.scoring import top_rows
+            from admercs.pipeline.dask_scores import top_rows
 
             X, labels = top_rows(self.model_, X, n)
-        scored = score_rows(self.model_, X, labels=labels, n_jobs=self._threads())
+        scored = self._scored(X, labels)
         order = np.argsort(-scored.evidence, kind="stable")[:n]
         return scored.rows(order).explain(self.model_, top, noun, _frame_kind(X))
+
+    def _scored(
+        self, X: Any, labels: Sequence[Any] | None, *, keep_parts: bool = False
+    ) -> ScoredTable:
+        """Score a table whose rows are called by labels, by a pandas index, or by their numbers."""
+        if labels is None and hasattr(X, "iloc"):
+            labels = list(X.index)
+        n_jobs = self._threads()
+        scored = score_rows(self.model_, X, labels=labels, n_jobs=n_jobs, keep_parts=keep_parts)
+        return scored.with_labels()
 
     def describe_context(self, leaf: int, *, noun: str = "rows") -> Context:
         """Describe any context, by the number in ``Reason.context`` or ``Context.leaf``."""
@@ -104,13 +121,6 @@ def is_dask(X: Any) -> bool:
         f"X is a Dask {type(X).__name__}, but a Dask DataFrame is needed: "
         "turn a collection of Dask into one with dask.dataframe.from_dask_array or to_dataframe()."
     )
-
-
-def row_labels(X: Any, labels: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return what the rows are called: a pandas table names its rows itself."""
-    if labels is None and hasattr(X, "iloc"):
-        return list(X.index)
-    return labels
 
 
 def _frame_kind(X: Any) -> FrameKind | None:

@@ -3,63 +3,53 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from admercs.explain.access import Model, ModelAccess, Range
+from admercs.arrays import Floats
+from admercs.explain.access import Model, ModelAccess
 from admercs.explain.column_words import ColumnWords, name_and_unit
 from admercs.explain.conditions import Close, WordedCondition, make_condition
 from admercs.explain.records import Condition, Typical
 from admercs.explain.sentences import Noun, subject
-from admercs.explain.typical_words import listed_values, make_typical
-
-__all__ = ["ModelWords"]
+from admercs.explain.typical_words import SHIFT, listed_values, make_typical
 
 ROUNDED_OFF = 0.01  # the share of a node's rows that rounding a condition may add or remove
 
 
 class ModelWords:
-    """Puts the nodes of a model into words.
-
-    Parameters
-    ----------
-    model : Model
-        A fitted model; it is only read.
-    noun : str, default="rows"
-        What the rows are called, in the plural.
-    """
+    """Puts the nodes of a model into words; ``noun`` is what rows are called, in the plural."""
 
     def __init__(self, model: Model, noun: str = "rows") -> None:
         self.access = ModelAccess(model)
         self.noun = Noun.of(noun)
         self._names = _names(model)
-        self._columns: dict[int, ColumnWords] = {}
-        self._conditions: dict[int, dict[int, WordedCondition]] = {}
+        self.column = lru_cache(None)(self._column)
+        self._make = lru_cache(None)(self._make_condition)
         self._typical: dict[tuple[int, int], Typical] = {}
 
-    def column(self, attribute: int) -> ColumnWords:
+    def _column(self, attribute: int) -> ColumnWords:
         """Return the words of one attribute."""
-        words = self._columns.get(attribute)
-        if words is None:
-            name, unit = self._names[attribute]
-            column = self.access.columns[attribute]
-            words = ColumnWords(column, name, unit, self._step(attribute))
-            self._columns[attribute] = words
-        return words
+        name, unit = self._names[attribute]
+        return ColumnWords(self.access.columns[attribute], name, unit, self._step(attribute))
 
-    def conditions(
-        self, node: int, values: NDArray[np.float64] | None = None
-    ) -> tuple[Condition, ...]:
-        """Return the conditions on the path to a node, worded so that they hold for a row.
+    def value_names(self, attribute: int) -> list[str]:
+        """Return the values of a nominal or discrete attribute in words, rare ones together."""
+        words = self.column(attribute)
+        if words.column.distinct:
+            return [words.exact_text(x) for x in words.column.distinct]
+        rare = ["rare values"] if words.column.n_grouped else []
+        return [words.category(value) for value in words.column.categories] + rare
 
-        ``values`` are the row's working values; without them the words fit the training table.
-        """
+    def conditions(self, node: int, values: Floats | None = None) -> tuple[Condition, ...]:
+        """Return the conditions of a node, in words that hold for a row with these ``values``."""
         return tuple(each.condition for each in self._worded(node, values).values())
 
-    def subject(self, node: int, values: NDArray[np.float64] | None = None) -> str:
+    def subject(self, node: int, values: Floats | None = None) -> str:
         """Name the rows of a node; where a condition is vague, with the row's own value."""
         texts = []
         for attribute, worded in self._worded(node, values).items():
@@ -72,16 +62,34 @@ class ModelWords:
 
     def typical(self, attribute: int, node: int, own: float | None = None) -> Typical:
         """Return what is typical for the attribute in a node."""
-        access = self.access
-        # The words depend on the row only for smooth densities and where values are missing.
-        depends = own is not None and (math.isnan(own) or access.is_continuous(attribute))
-        if depends or access.n_missing(node) * 2 > access.size(node):
-            return make_typical(access, self.column(attribute), attribute, node, own)
-        known = self._typical.get((attribute, node))
+        place = self._place(attribute, node, own)
+        known = None if place is None else self._typical.get((node, place))
         if known is None:
-            known = make_typical(access, self.column(attribute), attribute, node, None)
-            self._typical[attribute, node] = known
+            known = make_typical(self.access, self.column(attribute), attribute, node, own)
+            if place is not None:
+                self._typical[node, place] = known
         return known
+
+    def _place(self, attribute: int, node: int, own: float | None) -> int | None:
+        """Return which typical region or gap a value is in: the words depend on no more than that.
+
+        None if they depend on the value, since rounding might move an end of a region past it.
+        """
+        if own is None:
+            return -1
+        access = self.access
+        if math.isnan(own) or access.n_missing(node) * 2 > access.size(node):
+            return None
+        if not access.is_continuous(attribute):
+            return 0
+        words, ends = self.column(attribute), []
+        inside = 1.0 if words.whole else 0.0
+        for low, high in access.typical_region(node):
+            outside = max(words.step, SHIFT * (high - low))
+            if low - outside <= own < low + inside or high - inside < own <= high + outside:
+                return None
+            ends += [low, high]
+        return bisect(ends, own)
 
     def is_typical(self, attribute: int, own: float, typical: Typical) -> bool:
         """Tell whether a row's own value is among the typical ones."""
@@ -149,31 +157,23 @@ class ModelWords:
         if words.column.role != "nominal":
             return f" (here {words.exact_text(own)})"
         known = own <= len(words.column.categories)
-        return f" (here {words.code_text(own)})" if known else ""
+        return f" (here {words.category(words.native(own))})" if known else ""
 
-    def _worded(self, node: int, values: NDArray[np.float64] | None) -> dict[int, WordedCondition]:
+    def _worded(self, node: int, values: Floats | None) -> dict[int, WordedCondition]:
         """Return the worded conditions of a node, by attribute."""
-        known = self._conditions.get(node)
-        if known is None:
-            known = self._conditions[node] = {
-                attribute: made
-                for attribute, allowed in self.access.ranges(node).items()
-                if (made := self._make(node, attribute, allowed, math.inf)) is not None
-            }
-        if values is None:
-            return known
         worded = {}
-        for attribute, allowed in self.access.ranges(node).items():
-            made, own = known.get(attribute), float(values[attribute])
-            if self._needs_own_words(attribute, made, own):
-                made = self._make(node, attribute, allowed, own)
+        for attribute in self.access.ranges(node):
+            made = self._make(node, attribute, math.inf)
+            if values is not None:
+                own = float(values[attribute])
+                if self._needs_own_words(attribute, made, own):
+                    made = self._make_condition(node, attribute, own)
             if made is not None:
                 worded[attribute] = made
         return worded
 
-    def _make(
-        self, node: int, attribute: int, allowed: Range, own: float
-    ) -> WordedCondition | None:
+    def _make_condition(self, node: int, attribute: int, own: float) -> WordedCondition | None:
+        allowed = self.access.ranges(node)[attribute]
         close = self._close(attribute, self.access.size(node))
         return make_condition(self.column(attribute), allowed, own, close)
 
@@ -187,10 +187,7 @@ class ModelWords:
         return lambda exact, rounded: access.share_between(root, exact, rounded) <= most
 
     def _needs_own_words(self, attribute: int, made: WordedCondition | None, own: float) -> bool:
-        """Tell whether words that fit the training table might not hold for a row.
-
-        It has a value that no training row had, or one between a threshold and its rounded form.
-        """
+        """Tell whether a row's value is new, or between a threshold and its rounded form."""
         column = self.access.columns[attribute]
         if math.isnan(own):
             return not column.n_missing

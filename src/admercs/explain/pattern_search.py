@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Floats
 from admercs.explain.access import Model, ModelAccess
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Pattern, is_count
 from admercs.explain.sentences import converse_sentence, pattern_sentence
 
-__all__ = ["patterns"]
-
 
 def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[Pattern]:
-    """Return the normal patterns that tell most about the table, the same relation once.
+    """Return the ``top`` strongest normal patterns, the same relation once; None for all.
 
     The strength of a pattern is the share of its rows times the relative entropy of the target
     there against the whole table, in nats.
-
-    Parameters
-    ----------
-    model : Model
-        A fitted model.
-    top : int or None, default=20
-        The most patterns returned; None for all.
-    noun : str, default="rows"
-        What the rows are called, in the plural.
-
-    Returns
-    -------
-    patterns : list of Pattern
-        Strongest first; the same relation seen from its other attributes is in ``also``.
 
     Examples
     --------
@@ -74,14 +57,12 @@ class _Candidate:
 def _candidates(access: ModelAccess) -> list[_Candidate]:
     """Return the nodes that score leaves, the most informative first."""
     found = []
-    root_curve = lru_cache(len(access.columns))(access.log_curve)
     for node in access.scoring_nodes():
         attribute = access.attribute_of(node)
         root = access.root(attribute)
-        if access.is_continuous(attribute):
-            nats, mode = _continuous_information(access, node, root, root_curve(root))
-        else:
-            nats, mode = _discrete_information(access, attribute, node, root)
+        continuous = access.is_continuous(attribute)
+        information = _continuous_information if continuous else _discrete_information
+        nats, mode = information(access, node, root)
         missing, missing_root = (access.n_missing(each) for each in (node, root))
         n, n_root = (max(1, access.size(each)) for each in (node, root))
         recorded = 1.0 - missing / n
@@ -96,31 +77,23 @@ def _candidates(access: ModelAccess) -> list[_Candidate]:
     return sorted(found, key=lambda candidate: (-candidate.strength, candidate.node))
 
 
-def _discrete_information(
-    access: ModelAccess, attribute: int, node: int, root: int
-) -> tuple[float, float]:
+def _discrete_information(access: ModelAccess, node: int, root: int) -> tuple[float, float]:
     """Return the relative entropy of a node against the whole table, and its mode."""
     counts, whole = access.value_counts(node), access.value_counts(root)
-    known = access.columns[attribute].distinct
+    known = access.columns[access.attribute_of(node)].distinct
     place = int(counts.argmax())
     nats = _relative_entropy(counts / max(1, counts.sum()), whole / max(1, whole.sum()))
     return nats, float(known[place]) if known else float(place + 1)
 
 
-def _relative_entropy(share: NDArray[np.float64], overall: NDArray[np.float64]) -> float:
+def _relative_entropy(share: Floats, overall: Floats) -> float:
     here = (share > 0) & (overall > 0)
     return max(0.0, float(share[here] @ np.log(share[here] / overall[here])))
 
 
-def _continuous_information(
-    access: ModelAccess,
-    node: int,
-    root: int,
-    root_curve: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> tuple[float, float]:
+def _continuous_information(access: ModelAccess, node: int, root: int) -> tuple[float, float]:
     """Return the relative entropy of a density against the whole table's, and its mode."""
-    x, logs = access.log_curve(node)
-    x_root, logs_root = root_curve
+    (x, logs), (x_root, logs_root) = access.log_curve(node), access.log_curve(root)
     if not len(x) or not len(x_root):
         return 0.0, math.nan
     floor = access.log_floor(root)
@@ -131,22 +104,17 @@ def _continuous_information(
 
 
 def _mirrors(access: ModelAccess, first: _Candidate, second: _Candidate) -> bool:
-    """Tell whether two patterns are one relation seen from two of its attributes.
-
-    Each one's target is among the other's conditions, and what is typical in one satisfies the
-    other's condition.
-    """
+    """Tell whether the conditions of two patterns ask for what is typical in the other one."""
     one = access.attributes(first.node) | 1 << first.attribute
     two = access.attributes(second.node) | 1 << second.attribute
     if one & two not in (one, two) or not one >> second.attribute & two >> first.attribute & 1:
         return False
-    there, here = access.ranges(second.node), access.ranges(first.node)
-    return all(
-        ranges[each.attribute].contains(
-            each.mode, nominal=access.columns[each.attribute].role == "nominal"
-        )
-        for ranges, each in ((there, first), (here, second))
-    )
+    for each, other in ((first, second), (second, first)):
+        allowed = access.ranges(other.node)[each.attribute]
+        nominal = access.columns[each.attribute].role == "nominal"
+        if not allowed.contains(np.array([each.mode]), nominal=nominal)[0]:
+            return False
+    return True
 
 
 def _pattern(words: ModelWords, candidate: _Candidate) -> Pattern:

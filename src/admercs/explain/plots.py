@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Array, Bools, Floats
 from admercs.explain.access import Model
 from admercs.explain.collection import Explanations
+from admercs.explain.column_words import TICKS, ColumnWords, time_unit
 from admercs.explain.model_words import ModelWords
-from admercs.explain.plot_axes import axis_values, label_axis, show_missing, working_value
 from admercs.explain.records import Context, Reason, RowExplanation
 from admercs.explain.rendering import label_text, score_text
 from admercs.table import prepare, read_frame
@@ -25,14 +25,13 @@ from admercs.table.columns import Column
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_cells", "plot_context", "plot_reason", "plot_row", "telling_attributes"]
-
-_DARK, _MIDDLE, _LIGHT, _PALE = "#1b3a57", "#7a8a99", "#c3ccd4", "#e4e9ee"
+_DARK, _MIDDLE, _LIGHT = "#1b3a57", "#7a8a99", "#c3ccd4"
 _ACCENT = "#c2410c"
 MAX_BARS = 12
 FAR = 10  # times the width of what is drawn
 MAX_LABEL = 18  # characters below a bar
 MAX_POINTS = 20_000
+MAX_TICKS = 30  # categories named on an axis
 LEGEND = 0.35  # room above what is shown, as a part of its height
 
 
@@ -44,26 +43,17 @@ def _pyplot() -> Any:
     return plt
 
 
+def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """Return the axes given, or those of a new figure."""
+    return _pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
 def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
     """Show the target's distribution in the reason's context, in the whole table, and the row.
 
-    Parameters
-    ----------
-    model : Model
-        The model that gave the reason.
-    reason : Reason
-        A reason.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    ax : Axes
-        With densities for a numeric target (the typical region shaded, the row's value marked) and
-        bars for a nominal one or one with few values.
+    It is drawn on ``ax``, by default on a new figure, and the axes are returned.
     """
-    if ax is None:
-        _, ax = _pyplot().subplots(figsize=(6.2, 3.6), layout="constrained")
+    ax = _axes(ax, (6.2, 3.6))
     words = ModelWords(model)
     access = words.access
     if reason.node >= access.n_nodes or access.size(reason.node) != reason.n:
@@ -73,9 +63,9 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
     node = access.scoring_node(reason.node) if reason.kind == "context" else reason.node
     presence = reason.typical is not None and reason.typical.kind in {"missing", "recorded"}
     if access.is_continuous(attribute) and not presence:
-        _draw_densities(ax, words, attribute, (node, root), reason)
+        _draw_densities(ax, words, (node, root), reason)
     else:
-        _draw_bars(ax, words, attribute, (node, root), reason)
+        _draw_bars(ax, words, (node, root), reason, presence)
     ax.set_title(fill(reason.text, 68), fontsize=9, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_ylim(0, 1 + LEGEND)
@@ -83,28 +73,8 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_row(model: Model, row: RowExplanation, top: int = 3) -> NDArray[Any]:
-    """Show the strongest reasons of a row side by side.
-
-    Parameters
-    ----------
-    model : Model
-        The model that explained the row.
-    row : RowExplanation
-        The row's explanation.
-    top : int, default=3
-        The most reasons shown.
-
-    Returns
-    -------
-    axes : ndarray of Axes
-        One per reason, on one new figure.
-
-    Raises
-    ------
-    ValueError
-        If the row has no reasons to show.
-    """
+def plot_row(model: Model, row: RowExplanation, top: int = 3) -> Array:
+    """Show at most ``top`` reasons of a row side by side on a new figure; return the axes."""
     reasons = row.reasons[:top]
     if not reasons:
         raise ValueError(f"there are no reasons to show for {label_text(row.label)}")
@@ -118,8 +88,6 @@ def plot_row(model: Model, row: RowExplanation, top: int = 3) -> NDArray[Any]:
             f"{reason.share:.0%} of the evidence\n{fill(reason.text, 58)}", fontsize=8, loc="left"
         )
     note = ", mainly by association" if row.by_association else ""
-    if row.apart:
-        note += f", evidence × {row.factor:.1f}: no other row is much like it"
     figure.suptitle(
         f"{label_text(row.label)}: score {score_text(row.score)}{note}", x=0.01, ha="left"
     )
@@ -129,38 +97,23 @@ def plot_row(model: Model, row: RowExplanation, top: int = 3) -> NDArray[Any]:
 def plot_context(model: Model, context: Context, X: Any, ax: Axes | None = None) -> Axes:
     """Show the members of a context among all rows, in the two attributes that matter most.
 
-    Parameters
-    ----------
-    model : Model
-        The fitted model.
-    context : Context
-        A context.
-    X : table
-        The rows to show, usually the training table.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    ax : Axes
-        A scatter plot; nominal attributes are spread a little around their place.
+    ``X`` has the rows to show, usually the training table. They are drawn on ``ax``, by default on
+    a new figure, and the axes are returned.
     """
-    if ax is None:
-        _, ax = _pyplot().subplots(figsize=(6.2, 4.6), layout="constrained")
+    ax = _axes(ax, (6.2, 4.6))
     frame = read_frame(X)
     values = prepare(frame, model.schema).block(0, frame.n_rows)
     words = ModelWords(model)
     attribute = words.access.attribute_of(context.leaf)
+    columns = words.access.columns
     holds = {
-        tested: allowed.contains_all(
-            values[tested], nominal=model.schema.used[tested].role == "nominal"
-        )
-        for tested, allowed in words.access.ranges(context.leaf).items()
+        m: allowed.contains(values[m], nominal=columns[m].role == "nominal")
+        for m, allowed in words.access.ranges(context.leaf).items()
     }
     inside = np.logical_and.reduce(list(holds.values()) or [np.ones(values.shape[1], dtype=bool)])
     x, y = telling_attributes(holds, [attribute, *range(len(values))])
     points = [
-        axis_values(words.column(m), show_missing(words.column(m), values[m]), jitter=k)
+        _axis_values(words.column(m), _show_missing(words.column(m), values[m]), jitter=k)
         for k, m in enumerate((x, y))
     ]
     # Beyond some thousands, more points only make a larger file.
@@ -169,19 +122,16 @@ def plot_context(model: Model, context: Context, X: Any, ax: Axes | None = None)
     ax.scatter(others[0], others[1], c=_LIGHT, s=12, linewidths=0, label="other rows")
     name = f"the context (n = {context.n:,})"
     ax.scatter(members[0], members[1], c=_DARK, s=34, marker="D", linewidths=0, label=name)
-    label_axis(ax, words.column(x), "x", missing=bool(np.isnan(values[x]).any()))
-    label_axis(ax, words.column(y), "y", missing=bool(np.isnan(values[y]).any()))
+    _label_axis(ax, words.column(x), "x", missing=bool(np.isnan(values[x]).any()))
+    _label_axis(ax, words.column(y), "y", missing=bool(np.isnan(values[y]).any()))
     ax.set_title(fill(context.text, 68), fontsize=9, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=8)
     return ax
 
 
-def telling_attributes(holds: dict[int, NDArray[np.bool_]], others: list[int]) -> tuple[int, int]:
-    """Return the two attributes that part the members of a context from most rows.
-
-    What matters about a condition is which rows would belong without it.
-    """
+def telling_attributes(holds: dict[int, Bools], others: list[int]) -> tuple[int, int]:
+    """Return the two attributes without whose conditions most rows would belong to a context."""
     failed = sum(~each for each in holds.values())
     alone = {tested: int((~each & (failed == 1)).sum()) for tested, each in holds.items()}
     first = sorted(alone, key=lambda tested: -alone[tested])[:2]
@@ -194,24 +144,8 @@ def plot_cells(
 ) -> Axes:
     """Show which cells of the most anomalous rows are odd: a heat map of the evidence.
 
-    Parameters
-    ----------
-    explanations : Explanations
-        Explained rows.
-    rows, attributes : int
-        The most rows (by evidence) and attributes (by their evidence in these rows) shown.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    ax : Axes
-        Rows from top to bottom, attributes from left to right, darker for more evidence.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows.
+    At most ``rows`` rows and ``attributes`` attributes are shown, those with the most evidence, on
+    ``ax``, by default on a new figure. The axes are returned.
     """
     chosen = sorted(explanations, key=lambda row: -row.evidence)[:rows]
     if not chosen:
@@ -220,9 +154,7 @@ def plot_cells(
     cells = np.array([[row.cells[name] for name in names] for row in chosen])
     order = np.argsort(-cells.sum(axis=0), kind="stable")[:attributes]
     cells = cells[:, order]
-    if ax is None:
-        size = (2.6 + 0.5 * len(order), 1.9 + 0.28 * len(chosen))
-        _, ax = _pyplot().subplots(figsize=size, layout="constrained")
+    ax = _axes(ax, (2.6 + 0.5 * len(order), 1.9 + 0.28 * len(chosen)))
     image = ax.imshow(cells, cmap="Greys", vmin=0, aspect="auto")
     highest = max(float(cells.max()), 1e-12)
     for i, j in zip(*np.nonzero(cells >= 0.1 * highest), strict=True):
@@ -235,38 +167,35 @@ def plot_cells(
     return ax
 
 
-def _draw_densities(
-    ax: Axes, words: ModelWords, attribute: int, nodes: tuple[int, int], reason: Reason
-) -> None:
-    column, access = words.column(attribute), words.access
-    node, root = nodes
-    own = working_value(column, reason.value)
+def _draw_densities(ax: Axes, words: ModelWords, nodes: tuple[int, int], reason: Reason) -> None:
+    access, (node, root) = words.access, nodes
+    column = words.column(access.attribute_of(root))
+    own = column.working(reason.value)
     # Each to its own height: a narrow context would make the whole table a flat line.
     x, heights = _recorded(column.column, *access.visible_curve(node))
     drawn = x
     if node != root:
         all_x, all_heights = _recorded(column.column, *access.visible_curve(root))
         drawn = np.concatenate((x, all_x))
-        ax.plot(axis_values(column, all_x), all_heights, "--", color=_MIDDLE, lw=1.2,
-                label="whole table")  # fmt: skip
+        line: dict[str, Any] = {"color": _MIDDLE, "lw": 1.2, "label": "whole table"}
+        ax.plot(_axis_values(column, all_x), all_heights, "--", **line)
     name = "whole table" if node == root else _group_name(words, node, reason)
-    ax.plot(axis_values(column, x), heights, color=_DARK, lw=1.8, label=name)
+    ax.plot(_axis_values(column, x), heights, color=_DARK, lw=1.8, label=name)
     regions = [] if reason.typical is None else access.typical_region(node)
     for k, (begin, end) in enumerate(regions):
         low, high = np.clip((begin, end), x.min(initial=end), x.max(initial=begin))
         part = np.concatenate(([low], x[(x > low) & (x < high)], [high]))
         shade = np.interp(part, x, heights, left=0.0, right=0.0)
         label = "typical" if k == 0 else None
-        ax.fill_between(axis_values(column, part), shade, color=_LIGHT, label=label)
+        ax.fill_between(_axis_values(column, part), shade, color=_LIGHT, label=label)
     if not math.isnan(own):
         place, note = _in_sight(own, drawn)
-        ax.axvline(
-            axis_values(column, np.array([place]))[0], ymax=1 / (1 + LEGEND), color=_ACCENT,
-            lw=1.6, ls="-.", label=f"this row: {reason.value_text}{note}",
-        )  # fmt: skip
+        at = _axis_values(column, np.array([place]))[0]
+        label = f"this row: {reason.value_text}{note}"
+        ax.axvline(at, ymax=1 / (1 + LEGEND), color=_ACCENT, lw=1.6, ls="-.", label=label)
     ax.set_yticks([])
     ax.set_ylabel("relative density")
-    label_axis(ax, column, "x")
+    _label_axis(ax, column, "x")
 
 
 def _group_name(words: ModelWords, node: int, reason: Reason) -> str:
@@ -275,7 +204,7 @@ def _group_name(words: ModelWords, node: int, reason: Reason) -> str:
     return f"these rows (n = {n:,})" if n == reason.n else f"rows compared with (n = {n:,})"
 
 
-def _in_sight(own: float, drawn: NDArray[np.float64]) -> tuple[float, str]:
+def _in_sight(own: float, drawn: Floats) -> tuple[float, str]:
     """Return where to mark a value: one so far out that no curve could be seen, at the edge."""
     if not len(drawn):
         return own, ""
@@ -287,9 +216,7 @@ def _in_sight(own: float, drawn: NDArray[np.float64]) -> tuple[float, str]:
     return own, ""
 
 
-def _recorded(
-    column: Column, x: NDArray[np.float64], heights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _recorded(column: Column, x: Floats, heights: Floats) -> tuple[Floats, Floats]:
     """Cut off what smoothing has added beyond the smallest and the largest value."""
     low, high = column.low, column.high
     if low is None or high is None:
@@ -299,32 +226,24 @@ def _recorded(
 
 
 def _shares(words: ModelWords, attribute: int, node: int, presence: bool) -> dict[str, float]:
-    """Return the values of a nominal or discrete target in words, and their shares in a node.
-
-    With ``presence`` all that matters is whether there is a value.
-    """
-    access, column = words.access, words.column(attribute)
+    """Return a target's values in words, or whether there is one, and their shares in a node."""
+    access = words.access
     n = max(1, access.size(node))
     missing = access.n_missing(node) / n
     if presence:
         return {"recorded": 1.0 - missing, "missing": missing}
-    counts = access.value_counts(node).tolist()
-    if column.column.distinct:
-        names = [column.exact_text(x) for x in column.column.distinct]
-    else:
-        rare = 1 if column.column.n_grouped else 0
-        names = [column.code_text(k + 1) for k in range(len(column.column.categories) + rare)]
+    names, counts = words.value_names(attribute), access.value_counts(node).tolist()
     shares = {name: count / n for name, count in zip(names, counts, strict=False)}
-    return shares | ({"missing": missing} if column.column.n_missing else {})
+    return shares | ({"missing": missing} if access.columns[attribute].n_missing else {})
 
 
 def _draw_bars(
-    ax: Axes, words: ModelWords, attribute: int, nodes: tuple[int, int], reason: Reason
+    ax: Axes, words: ModelWords, nodes: tuple[int, int], reason: Reason, presence: bool
 ) -> None:
     node, root = nodes
+    attribute = words.access.attribute_of(root)
     column = words.column(attribute)
     own = reason.value_text.removesuffix(f" {column.unit}")
-    presence = reason.typical is not None and reason.typical.kind in {"missing", "recorded"}
     if presence:
         own = "missing" if reason.value is None else "recorded"
     shares, overall = (_shares(words, attribute, each, presence) for each in nodes)
@@ -350,3 +269,60 @@ def _draw_bars(
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.set_ylabel("share of the rows")
     ax.set_xlabel(f"{column.name} ({column.unit})" if column.unit else column.name)
+
+
+def _axis_values(words: ColumnWords, x: Floats, jitter: int | None = None) -> Array:
+    """Return working values as they are drawn: dates as dates, codes spread a little."""
+    column = words.column
+    if column.display in {"date", "datetime"}:
+        ticks = np.floor(x).astype(np.int64) + column.origin
+        return ticks.astype(f"datetime64[{column.unit or 's'}]")
+    spread = (x + column.origin) / _scale(words)[0]
+    if jitter is not None and (column.role == "nominal" or column.distinct):
+        gap = 1.0 if len(column.distinct) < 2 else float(np.diff(column.distinct).min())
+        # Always the same picture for the same table.
+        noise = np.random.default_rng(jitter).uniform(-0.25, 0.25, len(x))
+        spread = spread + gap * noise
+    return spread
+
+
+def _show_missing(words: ColumnWords, x: Floats) -> Floats:
+    """Give missing values a place: category 0, or a little below the least number."""
+    if words.column.role == "nominal":
+        return np.nan_to_num(x)
+    if np.isnan(x).all():
+        return np.zeros(len(x))
+    low, high = np.nanmin(x), np.nanmax(x)
+    return np.where(np.isnan(x), low - 0.08 * (high - low), x)
+
+
+def _scale(words: ColumnWords) -> tuple[float, str]:
+    """Return how many working units a unit of the axis has, and what it is called."""
+    column = words.column
+    second = float(TICKS.get(column.unit, 1))
+    if column.display == "time":
+        return 3600 * second, "hour of the day"
+    if column.display == "duration":
+        name, size = time_unit(words.step * 50 / second)  # most values lie within fifty steps
+        return size * second, name
+    return 1.0, words.unit
+
+
+def _label_axis(
+    ax: Axes, words: ColumnWords, which: Literal["x", "y"], *, missing: bool = False
+) -> None:
+    """Name an axis and its categories; ``missing`` if `_show_missing` has put values on it."""
+    column, unit = words.column, _scale(words)[1]
+    label = f"{words.name} ({unit})" if unit else words.name
+    if missing and column.role != "nominal":
+        label += f", missing values at the {'left' if which == 'x' else 'bottom'}"
+    (ax.set_xlabel if which == "x" else ax.set_ylabel)(label)
+    if column.role == "nominal":
+        names = [words.category(value) for value in column.categories[:MAX_TICKS]]
+        first = ["missing"] if missing else []
+        ticks = ax.set_xticks if which == "x" else ax.set_yticks
+        places = range(1 - len(first), len(names) + 1)
+        ticks(places, [*first, *names], fontsize=8 if len(names) <= 12 else 6)
+    long = column.role == "nominal" and len(column.categories) > 6
+    if which == "x" and (long or column.display in {"date", "datetime"}):
+        ax.tick_params(axis="x", rotation=30)

@@ -10,31 +10,11 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.table.columns import Column
-from admercs.table.frame import Frame
-from admercs.table.schema import Schema
 from admercs.table.values import RawColumn
-
-__all__ = ["place_of", "raw_texts"]
-
-
-def place_of(column: Column, schema: Schema, frame: Frame) -> int:
-    """Return where a column stands in a table, which may have its columns in another order."""
-    by_name = schema.named and frame.named
-    return frame.names.index(column.name) if by_name else column.position
 
 
 def raw_texts(column: RawColumn, chosen: NDArray[np.intp]) -> list[str | None]:
-    """Return some values of a column as text; None for missing ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> raw_texts(RawColumn("day", "date", np.array([0, 18687]), unit="D"), np.array([1]))
-    ['2021-03-01']
-    >>> raw_texts(RawColumn("price", "float", np.array([38820.0, np.nan])), np.array([0, 1]))
-    ['38820', None]
-    """
+    """Return some values of a column as text; None for missing ones."""
     missing = column.is_missing()[chosen].tolist()
     values: list[Any] = missing if column.kind == "empty" else list(column.values[chosen])
     return [

@@ -9,6 +9,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from html import escape
 from numbers import Integral
 from typing import Any, Literal
 
@@ -18,18 +19,12 @@ from admercs.explain import rendering
 
 ConditionKind = Literal["interval", "values", "excluded", "missing", "recorded"]
 TypicalKind = Literal["intervals", "values", "missing", "recorded"]
-ReasonKind = Literal["pattern", "context", "neighbours"]
+ReasonKind = Literal["pattern", "context", "isolation", "neighbours"]
 Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
 
 
 def plain(value: Any) -> Any:
-    """Return ``value`` as something JSON knows: dates as ISO text, durations in seconds.
-
-    Examples
-    --------
-    >>> plain(dt.date(2021, 3, 1)), plain(dt.timedelta(minutes=2)), plain((0.5, None))
-    ('2021-03-01', 120.0, [0.5, None])
-    """
+    """Return ``value`` as something JSON knows: dates as ISO text, durations in seconds."""
     if isinstance(value, Record):
         return value.to_dict()
     if hasattr(value, "item"):
@@ -48,16 +43,8 @@ def plain(value: Any) -> Any:
 
 
 def is_count(number: object) -> bool:
-    """Tell whether something is a number of things, 0 or more.
-
-    Examples
-    --------
-    >>> is_count(0), is_count(-1), is_count(1.5), is_count(True)
-    (True, False, False, False)
-    """
-    if isinstance(number, bool) or not isinstance(number, Integral):
-        return False
-    return int(number) >= 0
+    """Tell whether something is a number of things, 0 or more."""
+    return not isinstance(number, bool) and isinstance(number, Integral) and int(number) >= 0
 
 
 def _like_bound(value: Any, bound: Value) -> Any:
@@ -77,12 +64,15 @@ def _like_bound(value: Any, bound: Value) -> Any:
 class Record:
     """A part of an explanation."""
 
+    def __str__(self) -> str:
+        return str(getattr(self, "text", ""))
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; the page on explanations describes its fields."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(self)}
 
     def _repr_html_(self) -> str:
-        return rendering.sentence_html(str(self))
+        return f"<div>{escape(str(self))}</div>"
 
 
 @dataclass(frozen=True)
@@ -94,10 +84,9 @@ class Condition(Record):
     attribute : str
         Name of the column.
     kind : {"interval", "values", "excluded", "missing", "recorded"}
-        ``"interval"``: ``low < x <= high``; ``"values"``: one of ``values``; ``"excluded"``: none
-        of ``values``; ``"missing"``: no value; ``"recorded"``: any value.
+        Between bounds, one of some values, none of them, no value at all, or any value.
     low, high : number, date, … or None
-        The bounds of an interval; None where it is open.
+        The bounds of an interval, ``low < x <= high``; None where it is open.
     values : tuple
         The categories of the kinds ``"values"`` and ``"excluded"``.
     missing : bool
@@ -135,9 +124,6 @@ class Condition(Record):
             return value not in self.values
         return self.kind == "recorded"
 
-    def __str__(self) -> str:
-        return self.text
-
 
 @dataclass(frozen=True)
 class Typical(Record):
@@ -146,15 +132,13 @@ class Typical(Record):
     Attributes
     ----------
     kind : {"intervals", "values", "missing", "recorded"}
-        Numeric targets: regions of highest density. Nominal targets, and numeric ones with few
-        distinct values: values with their shares. Or: the value is usually missing, or usually not.
+        Regions of highest density, values with their shares, usually no value, or usually one.
     intervals : tuple of (low, high)
         The regions, both ends included.
     shares : tuple of (value, share)
-        The typical values, most frequent first, each with its share.
+        The typical values, most frequent first.
     share : float
-        The share that is typical: of the rows where the target is recorded; for the kinds
-        ``"missing"`` and ``"recorded"`` of all rows.
+        The share of the recorded values (of ``"missing"`` and ``"recorded"``: all rows) it covers.
     text : str
         The same in words.
     """
@@ -164,9 +148,6 @@ class Typical(Record):
     shares: tuple[tuple[Value, float], ...] = ()
     share: float = 1.0
     text: str = ""
-
-    def __str__(self) -> str:
-        return self.text
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; the page on explanations describes its fields."""
@@ -180,16 +161,12 @@ class Reason(Record):
 
     Attributes
     ----------
-    kind : {"pattern", "context", "neighbours"}
-        The row breaks a pattern, it belongs to an anomalous context, or the rows most like it are
-        anomalous.
+    kind : {"pattern", "context", "isolation", "neighbours"}
+        The row breaks a pattern, is in an anomalous context, or is like rows that are anomalous.
     target : str
-        The attribute whose value is unusual; of a context: the one it was found for; of neighbours:
-        the one in which they are most unusual.
-    value : number, text, date, … or None
-        The row's own value of the target; None when it is missing.
-    value_text : str
-        That value in words.
+        The unusual attribute; of a context: the one it was found for.
+    value, value_text : number, text, date, … or None; str
+        The row's own value of the target, None when it is missing, and the same in words.
     conditions : tuple of Condition
         What the row has in common with the rows it is compared with. Empty: the whole table.
     typical : Typical or None
@@ -198,21 +175,16 @@ class Reason(Record):
         Training rows that satisfy the conditions.
     likelihood : float or None
         How likely the row's value is there, from 0 to 1 (typical); only of a pattern.
-    evidence : float
-        The part of the row's evidence that is due to this reason and those in ``also``.
-    share : float
-        The same as a fraction of the row's evidence.
+    evidence, share : float
+        The part of the row's evidence due to this reason and those in ``also``; its fraction.
     context : int
         The row's leaf in the target's tree, for ``describe_context``.
     node : int
-        The node of that tree whose rows the row is compared with: the leaf, a node above it, or
-        the root. `conditions` and `n` describe it.
+        The node of that tree whose rows the row is compared with: the leaf, or a node above it.
     also : tuple of Reason
         The same finding seen from the other attributes of the relation.
-    rows : tuple of int
-        Of ``"neighbours"``: numbers of the training rows that contribute most, counted from 0.
-    labels : tuple of str
-        What those rows are called.
+    rows, labels : tuple of int, tuple of str
+        Of ``"neighbours"``: the training rows that contribute most, by number from 0 and by name.
     text : str
         The reason as a sentence.
     """
@@ -236,7 +208,7 @@ class Reason(Record):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes the reason is about: the conditions', and the target unless of a context."""
+        """The attributes it is about: those of conditions, and the target unless of a context."""
         names = () if self.kind == "context" else (self.target,)
         return (*names, *(condition.attribute for condition in self.conditions))
 
@@ -252,26 +224,17 @@ class RowExplanation(Record):
     ----------
     label : hashable
         The row's label in the table that was given, or its number.
-    score : float
-        How anomalous the row is, 0 to 1: ``1 - exp(-evidence)``.
-    evidence : float
-        The evidence against the row; its reasons and ``rest`` add up to it.
+    score, evidence : float
+        How anomalous the row is: ``score = 1 - exp(-evidence)``. Reasons and ``rest`` add up to it.
     percentile : float
         Percentage of the training rows that are less anomalous.
     reasons : tuple of Reason
-        The strongest reasons, strongest first; a reason of the kind ``"neighbours"`` comes last.
-    rest : float
-        The evidence of the reasons that are not listed.
-    n_rest : int
-        How many those are; parts below a thousandth of the evidence are not counted.
+        The strongest reasons, strongest first; those about other rows (``"isolation"`` and
+        ``"neighbours"``) come last.
+    rest, n_rest : float, int
+        The evidence and the number of the reasons that are not listed.
     by_association : bool
-        Whether more than half of the evidence comes from anomalous contexts and similar rows
-        instead of the row's own values.
-    factor : float
-        The factor by which all evidence, ``rest`` included, was multiplied because the nearest rows
-        are farther away than usual; 1 if they are not.
-    apart : str
-        The same as a sentence; empty where it hardly matters or no reasons are listed.
+        Whether more than half of the evidence comes from anomalous contexts and similar rows.
     cells : dict of str to float
         The evidence per attribute; it adds up to ``evidence`` as well.
     """
@@ -284,8 +247,6 @@ class RowExplanation(Record):
     rest: float = 0.0
     n_rest: int = 0
     by_association: bool = False
-    factor: float = 1.0
-    apart: str = ""
     cells: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -314,8 +275,7 @@ class Context(Record):
     members : tuple of int
         Numbers of those training rows (the first 1,000); empty for a normal context.
     typical : Typical
-        What is typical for the target among the rows that its rows are compared with: those of the
-        context, or those of the whole leaf where the context is a part of one.
+        What is typical for the target among the rows that its rows are compared with.
     also : tuple of Context
         Contexts found for other attributes that hold nearly the same rows.
     text : str
@@ -331,9 +291,6 @@ class Context(Record):
     typical: Typical
     also: tuple[Context, ...] = ()
     text: str = ""
-
-    def __str__(self) -> str:
-        return self.text
 
     def _repr_html_(self) -> str:
         return rendering.context_html(self)
@@ -371,6 +328,3 @@ class Pattern(Record):
     strength: float
     also: tuple[Pattern, ...] = ()
     text: str = ""
-
-    def __str__(self) -> str:
-        return self.text

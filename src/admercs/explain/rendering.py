@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from admercs.explain.records import Context, RowExplanation
-
-__all__ = [
-    "association_text",
-    "context_html",
-    "label_text",
-    "rank_text",
-    "row_html",
-    "row_text",
-    "rows_html",
-    "score_text",
-    "sentence_html",
-]
 
 _MUTED = "opacity:.65"
 
@@ -30,13 +17,7 @@ def label_text(label: object) -> str:
 
 
 def score_text(score: float) -> str:
-    """Write a score so that it does not look perfect.
-
-    Examples
-    --------
-    >>> score_text(0.981), score_text(0.9994), score_text(1 - 1e-12)
-    ('0.98', '0.9994', '> 0.9999')
-    """
+    """Write a score so that it does not look perfect."""
     if score > 0.9999:
         return "> 0.9999"
     if score < 0.99:
@@ -79,8 +60,6 @@ def row_text(row: RowExplanation) -> str:
     rest, share = _rest_text(row)
     if rest:
         lines.append(f"     and {rest}   ({share})")
-    if row.apart:
-        lines.append(f"     {row.apart}")
     return "\n".join(lines)
 
 
@@ -107,13 +86,7 @@ def row_html(row: RowExplanation) -> str:
             f'<tr style="{_MUTED}"><td style="text-align:right">{share}</td>'
             f'<td></td><td style="text-align:left">{rest}</td></tr>'
         )
-    apart = f'<div style="{_MUTED}">{escape(row.apart)}</div>' if row.apart else ""
-    return f'<div style="margin:.5em 0">{head}<table>{items}</table>{apart}</div>'
-
-
-def rows_html(rows: Iterable[RowExplanation]) -> str:
-    """Return the explanations of several rows as an HTML fragment."""
-    return "".join(row_html(row) for row in rows) or "<p>no rows</p>"
+    return f'<div style="margin:.5em 0">{head}<table>{items}</table></div>'
 
 
 def context_html(context: Context) -> str:
@@ -123,11 +96,6 @@ def context_html(context: Context) -> str:
         f'<span style="{_MUTED}">score {escape(score_text(context.score))}, found for '
         f"{escape(context.target)}, context {context.leaf}</span></div>"
     )
-
-
-def sentence_html(text: str) -> str:
-    """Return a sentence as an HTML fragment."""
-    return f"<div>{escape(text)}</div>"
 
 
 def _bar(share: float) -> str:

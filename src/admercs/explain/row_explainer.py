@@ -3,69 +3,52 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Floats
 from admercs.explain.access import ScoreParts
 from admercs.explain.described_contexts import similar_contexts
 from admercs.explain.evidence_views import EvidenceView, merged_views
 from admercs.explain.model_words import ModelWords
-from admercs.explain.records import Reason, RowExplanation, Typical, Value, is_count
+from admercs.explain.records import Reason, RowExplanation, Typical, is_count
 from admercs.explain.sentences import (
-    apart_sentence,
     context_sentence,
     either_sentence,
+    isolation_sentence,
     neighbours_sentence,
     pattern_sentence,
     rarer_sentence,
 )
-
-__all__ = ["RowExplainer"]
-
-RawText = Callable[[int, int], str | None]
 
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
 # Of similar rows and of attributes in which rows differ, so many are named, if they contribute at
 # least half as much as the first.
 NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
-TOLD_FACTOR = 1.05  # a smaller factor of the evidence is not mentioned
 
 
 class RowExplainer:
-    """Explains rows that were scored together.
+    """Explains rows that were scored together, from their working values (attributes x rows).
 
-    Parameters
-    ----------
-    words : ModelWords
-        Puts the model into words.
-    values : ndarray of float64, attributes x rows
-        The working values of the rows.
-    parts : ScoreParts
-        What scoring them returned.
-    raw : callable
-        ``raw(attribute, row)`` returns the text in the table; it is asked only for categories that
-        the model does not know.
-    training_name : callable
-        Names a training row, given by its number.
+    ``unknown`` has for each row the categories that the model does not know, by attribute, as
+    text; ``training_name`` names a training row, given by its number.
     """
 
     def __init__(
         self,
         words: ModelWords,
-        values: NDArray[np.float64],
+        values: Floats,
         parts: ScoreParts,
-        raw: RawText,
+        unknown: Sequence[Mapping[int, str | None]],
         training_name: Callable[[int], str],
     ) -> None:
         self.words, self.access = words, words.access
         self.values, self.parts = values, parts
-        self.raw = raw
-        self.training_name = training_name
+        self.unknown, self.training_name = unknown, training_name
         self.groups = similar_contexts(self.access)
         self.names = [column.name for column in self.access.columns]
         self.cells = parts.cells()
@@ -84,7 +67,7 @@ class RowExplainer:
         listed = views
         if top is not None:
             listed = [view for view in views[:top] if view.total >= MIN_SHARE * evidence]
-        listed = sorted(listed, key=lambda view: view.kind == "neighbours")
+        listed = sorted(listed, key=lambda view: view.kind in ("isolation", "neighbours"))
         rest = evidence - math.fsum(view.total for view in listed)
         return RowExplanation(
             label=label,
@@ -95,19 +78,19 @@ class RowExplainer:
             rest=max(0.0, rest) if len(listed) < len(views) or negligible else 0.0,
             n_rest=len(views) - len(listed),
             by_association=bool(self.association[row] > evidence / 2),
-            factor=float(self.parts.factor[row]),
-            apart=self._apart(row) if listed else "",
             cells=dict(zip(self.names, cells, strict=True)),
         )
 
     def _reason(self, view: EvidenceView, row: int, evidence: float) -> Reason:
         """Put a view, and those that are the same finding, into words."""
         own = float(self.values[view.attribute, row])
-        raw = self._raw_category(view.attribute, row)
+        column, unseen = self.words.column(view.attribute), self.unknown[row].get(view.attribute)
+        raw = "" if unseen is None else column.category(unseen)
+        value = column.native(own)
         reason = Reason(
             kind=view.kind,
             target=self.names[view.attribute],
-            value=self._native(view.attribute, row, raw),
+            value=unseen if value is None else value,
             value_text=self.words.value_text(view.attribute, own, raw),
             conditions=self.words.conditions(view.node, self.values[:, row]),
             typical=None,
@@ -124,12 +107,15 @@ class RowExplainer:
             return replace(reason, text=context_sentence(who, self.access.mean_score(view.leaf)))
         if view.kind == "neighbours":
             return self._neighbours(reason, row)
+        if view.kind == "isolation":
+            return self._isolation(reason, row)
         typical = self.words.typical(view.attribute, view.node, own)
+        sides = [self.words.column(other.attribute).name for other in _flat(view)]
         return replace(
             reason,
             typical=typical,
             likelihood=math.exp(self.parts.log_omega[view.attribute, row]),
-            text=self._pattern_text(view, row, typical, raw) + self._either(reason),
+            text=self._pattern_text(view, row, typical, raw) + either_sentence(sides),
         )
 
     def _pattern_text(self, view: EvidenceView, row: int, typical: Typical, raw: str) -> str:
@@ -142,11 +128,6 @@ class RowExplainer:
             return rarer_sentence(who, typical.text, more_frequent, clause)
         return pattern_sentence(who, words.column(attribute).name, typical, clause)
 
-    def _either(self, reason: Reason) -> str:
-        """Name the other attributes of the same finding."""
-        sides = [self.words.column(self.names.index(each.target)).name for each in reason.also]
-        return either_sentence(sides)
-
     def _neighbours(self, reason: Reason, row: int) -> Reason:
         """Add the training rows that a row is most like, and what is unusual about them."""
         numbers, added = self.access.odd_neighbours(self.values[:, row])
@@ -156,31 +137,19 @@ class RowExplainer:
         text = neighbours_sentence(self.words.noun, labels, names)
         return replace(reason, rows=tuple(rows), labels=tuple(labels), text=text)
 
-    def _apart(self, row: int) -> str:
-        """State that no row is much like a row, if its evidence grows much for that."""
-        if self.parts.factor[row] < TOLD_FACTOR:
-            return ""
-        nearest, apart = self.access.nearest_row(self.values[:, row])
+    def _isolation(self, reason: Reason, row: int) -> Reason:
+        """Add the nearest training row, and in what it differs."""
+        nearest, apart, far = self.access.nearest_row(self.values[:, row])
         names = self._foremost_names(apart) if apart.any() else []
-        return apart_sentence(self.words.noun, self.training_name(nearest), names)
+        label = self.training_name(nearest)
+        text = isolation_sentence(self.words.noun, label, names, far=far)
+        return replace(reason, rows=(nearest,), labels=(label,), text=text)
 
-    def _foremost_names(self, amounts: NDArray[np.float64]) -> list[str]:
+    def _foremost_names(self, amounts: Floats) -> list[str]:
         return [self.words.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES)]
 
-    def _raw_category(self, attribute: int, row: int) -> str:
-        """Return the text of a category that the model does not know."""
-        column = self.access.columns[attribute]
-        if column.role != "nominal" or not self.values[attribute, row] > len(column.categories):
-            return ""
-        return self.words.column(attribute).category(self.raw(attribute, row))
 
-    def _native(self, attribute: int, row: int, raw: str) -> Value:
-        value = self.words.column(attribute).native(float(self.values[attribute, row]))
-        # As the table has it: the text may be in quotes.
-        return self.raw(attribute, row) if value is None and raw else value
-
-
-def _foremost(amounts: NDArray[np.float64], most: int) -> list[int]:
+def _foremost(amounts: Floats, most: int) -> list[int]:
     """Return the place of the largest amount, and of others that are half as large."""
     order = np.argsort(-amounts, kind="stable")[:most]
     places: list[int] = order[amounts[order] >= NAMED_SHARE * amounts.max()].tolist()

@@ -9,31 +9,13 @@ from dataclasses import dataclass
 from admercs.explain.column_words import join, percent
 from admercs.explain.records import Typical
 
-__all__ = [
-    "Noun",
-    "apart_sentence",
-    "context_sentence",
-    "converse_sentence",
-    "either_sentence",
-    "neighbours_sentence",
-    "pattern_sentence",
-    "rarer_sentence",
-    "subject",
-]
-
 TYPICALLY = 0.9  # the share of rows from which something is normal instead of most often so
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 
 
 @dataclass(frozen=True)
 class Noun:
-    """What a row is called.
-
-    Examples
-    --------
-    >>> Noun.of("cars"), Noun.of("companies"), Noun.of("people").singular
-    (Noun(plural='cars', singular='car'), Noun(plural='companies', singular='company'), 'person')
-    """
+    """What a row is called."""
 
     plural: str
     singular: str
@@ -68,17 +50,12 @@ def subject(noun: Noun, conditions: Sequence[str], n: int) -> str:
     """Name the rows a sentence is about."""
     if not conditions:
         return f"All {noun.plural}"
-    return f"{noun.plural[:1].upper()}{noun.plural[1:]} with {join(list(conditions), 'and')} (n = {n:,})"
+    rows = noun.plural[:1].upper() + noun.plural[1:]
+    return f"{rows} with {join(list(conditions), 'and')} (n = {n:,})"
 
 
 def pattern_sentence(who: str, name: str, typical: Typical, own: str = "") -> str:
-    """State what is typical for an attribute and, if given, how a row differs.
-
-    Examples
-    --------
-    >>> pattern_sentence("All cars", "owner", Typical("missing", share=0.95), "this car has Smith")
-    'All cars: owner is normally empty (95%), but this car has Smith.'
-    """
+    """State what is typical for an attribute and, if given, how a row differs."""
     but = f", but {own}" if own else ""
     if typical.kind not in {"missing", "recorded"}:
         return f"{who} typically have {typical.text}{but}."
@@ -89,23 +66,14 @@ def pattern_sentence(who: str, name: str, typical: Typical, own: str = "") -> st
 
 
 def rarer_sentence(who: str, typical: str, more_frequent: str, own: str) -> str:
-    """State that a row's value is typical, but among the rarer ones.
-
-    ``more_frequent`` names the more frequent values if those are what most rows have.
-    """
+    """State that a row's value is typical, but rarer than the ``more_frequent`` ones, if given."""
     if more_frequent:
         return f"{who} mostly have {more_frequent}, but {own}."
     return f"{who} typically have {typical}; {own}, one of the rarer values."
 
 
 def either_sentence(names: list[str]) -> str:
-    """Name the other attributes that do not fit.
-
-    Examples
-    --------
-    >>> either_sentence(["charging power"]), either_sentence(["x1", "age"])
-    (' Charging power does not fit either.', ' x1 and age do not fit either.')
-    """
+    """Name the other attributes that do not fit."""
     if not names:
         return ""
     verb = "do" if _is_plural(names) else "does"
@@ -113,13 +81,7 @@ def either_sentence(names: list[str]) -> str:
 
 
 def converse_sentence(target: str, names: list[str]) -> str:
-    """Name the attributes that follow from the target of a pattern in turn.
-
-    Examples
-    --------
-    >>> converse_sentence("weight", ["model"]), converse_sentence("weight", ["model", "price"])
-    (' Conversely, model follows from weight.', ' Conversely, model and price follow from weight.')
-    """
+    """Name the attributes that follow from the target of a pattern in turn."""
     if not names:
         return ""
     verb = "follow" if _is_plural(names) else "follows"
@@ -133,30 +95,17 @@ def context_sentence(who: str, mean_score: float) -> str:
 
 
 def neighbours_sentence(noun: Noun, rows: Sequence[str], names: list[str]) -> str:
-    """State that the rows most like a row are anomalous, and in which attributes.
-
-    Examples
-    --------
-    >>> neighbours_sentence(Noun.of("cars"), ["row 7", "row 12"], ["price", "doors"])
-    'The cars most like this one (such as row 7 and row 12) are anomalous too, mostly in price and doors.'
-    """
+    """State that the rows most like a row are anomalous, and in which attributes."""
     return (
-        f"The {noun.plural} most like this one (such as {join(list(rows), 'and')}) are anomalous too, "
-        f"mostly in {join(names, 'and')}."
+        f"The {noun.plural} most like this one (such as {join(list(rows), 'and')}) are anomalous "
+        f"too, mostly in {join(names, 'and')}."
     )
 
 
-def apart_sentence(noun: Noun, nearest: str, names: list[str]) -> str:
-    """State that no row is much like a row, and how the nearest one differs.
-
-    Examples
-    --------
-    >>> apart_sentence(Noun.of("cars"), "row 571", ["weight"])
-    'No other car is much like this one (nearest: row 571, which differs in weight).'
-    """
+def isolation_sentence(noun: Noun, nearest: str, names: list[str], *, far: bool) -> str:
+    """State that hardly any row is like a row, and how the nearest one differs."""
+    few = f"Few {noun.plural} are much like this one"
     if not names:
-        return f"Few other {noun.plural} are much like this one."
-    return (
-        f"No other {noun.singular} is much like this one (nearest: {nearest}, which differs in "
-        f"{join(names, 'and')})."
-    )
+        return f"{few}."
+    who = f"No other {noun.singular} is much like this one" if far else few
+    return f"{who} (nearest: {nearest}, which differs in {join(names, 'and')})."

@@ -11,33 +11,19 @@ from admercs.explain.access import ModelAccess
 from admercs.explain.column_words import ColumnWords, join, percent
 from admercs.explain.records import Typical, Value
 
-__all__ = ["listed_values", "make_typical", "region_text"]
-
 Regions = list[tuple[float, float]]
 
 MAX_VALUES = 4  # values named before a list is cut short
 MAX_REGIONS = 3
 PEAK = 0.4  # bandwidths; a narrower region is the tip of a peak: a value that many rows share
+SHIFT = 0.1  # of a region's width: rounding moves its ends by no more than that
 ROUNDED_OFF = 0.01  # the share of the typical rows that rounding may move across an end
 
 
 def make_typical(
     access: ModelAccess, words: ColumnWords, attribute: int, node: int, own: float | None
 ) -> Typical:
-    """Describe what is typical for an attribute in a node.
-
-    Parameters
-    ----------
-    access : ModelAccess
-        Reads the model.
-    words : ColumnWords
-        Writes the attribute's values.
-    attribute, node : int
-        The attribute and a node of its tree.
-    own : float or None
-        The working value of the row that is compared with the node. The words are then chosen so
-        that they show what is unusual about it.
-    """
+    """Describe what is typical for an attribute in a node, and so what is odd about ``own``."""
     n = access.size(node)
     recorded = 1.0 - access.n_missing(node) / n if n else 1.0
     if own is not None and math.isnan(own):
@@ -71,16 +57,14 @@ def _values(access: ModelAccess, words: ColumnWords, node: int, recorded: float)
 
 
 def _runs(values: list[tuple[int, float, float]]) -> list[tuple[float, float, float]]:
-    """Join neighbouring values (place, value, share) into (first, last, share), if they are many.
-
-    Two values are best named; three or more in a row are a range.
-    """
+    """Join neighbouring values (place, value, share) into (first, last, share)."""
     runs: list[list[tuple[int, float, float]]] = []
     for value in values:
         if runs and value[0] == runs[-1][-1][0] + 1:
             runs[-1].append(value)
         else:
             runs.append([value])
+    # Two values are best named; three or more in a row are a range.
     if len(values) < 3 or max(map(len, runs)) < 2:
         runs = [[value] for value in values]
     return [(run[0][1], run[-1][1], sum(share for _, _, share in run)) for run in runs]
@@ -123,7 +107,7 @@ def _regions(
         text = f"{words.name} of any size{_where(recorded)}"
         return Typical("intervals", ((None, None),), text=text)
     shown = _simplified(_whole(values) if words.whole else values, words.step, own)
-    rho = access.model.settings.rho
+    rho = access.model.method.density.rho
     most = ROUNDED_OFF * rho * recorded
 
     def close(end: float, rounded: float) -> bool:
@@ -153,16 +137,13 @@ def _clipped(words: ColumnWords, region: Regions) -> Regions:
 
 
 def _simplified(region: Regions, step: float, own: float | None) -> Regions:
-    """Bridge gaps too narrow to mention, then the narrowest ones until few regions are left.
-
-    A gap that holds the row's own value stays open: it is what the sentence is about.
-    """
+    """Bridge gaps too narrow to mention, then the narrowest ones until few regions are left."""
     parts = list(region)
     while True:
         gaps = sorted(
             (after[0] - before[1], min(before[1] - before[0], after[1] - after[0]), k)
             for k, (before, after) in enumerate(pairwise(parts))
-            if own is None or not before[1] < own < after[0]
+            if own is None or not before[1] < own < after[0]  # what the sentence is about
         )
         # A narrow outpost close by belongs to its neighbour.
         small = [k for gap, width, k in gaps if gap < step or width < gap < 5 * step]
@@ -179,25 +160,22 @@ def region_text(
     limits: tuple[float, float],
     close: Callable[[float, float], bool],
 ) -> str:
-    """Write a region with few digits, so that a value outside of it also looks outside.
-
-    Its rounded ends lie within the ``limits``; ``close`` tells whether an end may be rounded to
-    another number.
-    """
+    """Write a region with few digits, within ``limits``; a value outside of it looks outside."""
     low, high = region
     if high - low < words.step / 5:  # a peak: its middle is enough
         low = high = round((low + high) / 2) if words.whole else (low + high) / 2
-    outside = own is not None and not low <= own <= high
+    if own is not None and low <= own <= high:
+        own = None
     if not words.is_number or low == high:
         step = min(words.step, max(high - low, words.step) / 5)
-        if own is not None and outside:
+        if own is not None:
             step = min(step, max(low - own, own - high))
         first, last = words.text(low, step), words.text(high, step)
         return first if first == last else f"{first} to {last}"
     below, above = limits
-    if own is not None and outside:
+    if own is not None:
         below, above = (max(below, own), above) if own < low else (below, min(above, own))
-    most = (high - low) / 4  # a shift that leaves the region where it is
+    most = SHIFT * (high - low)
 
     def fits(end: float, shown: float) -> bool:
         return below < shown < above and abs(end - shown) <= most and close(end, shown)

@@ -1,1 +1,1 @@
-"""The steps of the method: each with its settings, what it learns and how it is applied."""
+"""The steps of the method: one module each, with what it learns and how it is applied."""

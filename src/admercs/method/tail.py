@@ -1,75 +1,58 @@
-"""Values that are alone and far out are less likely than a value seen once.
+"""Tail: values far outside of the rest are odd however often they occur.
 
-A value seen once is as likely as 1 / n, whether it lies next to the others or ten times further
-out. Two rules lower the likelihood of values that are alone (not as dense as two rows in one place):
+A density finds a value ordinary that many rows share, wherever it lies. What counts in a tail is
+how much mass lies out there. For each side of a column, let S(x) be the share of rows at x or
+beyond. Two tails predict it from the column's inner quantiles: an exponential one, L, through those
+beyond which 50% and 10% of the rows lie, and a generalised Pareto one, H, through those of 50, 10
+and 2% (Pickands 1975). Where far fewer rows are expected out there than there are,
 
-- In any node, a lone value has a kernel as wide as its distance to the bulk (`lower_lone`).
-- In the whole table, the tail on its side is continued as a generalised Pareto tail through three
-  quantiles (Pickands 1975): beyond the last of them, q, the probability of a value further out than
-  x is 0.01 (1 + ξ (x − q) / σ)^(−1/ξ). In a column with a heavy tail ξ is large and its largest
-  values are expected; an age of 455 years among people of up to 94 is not (`lower_far`).
+    ω = min( max(S, e³ L / S), max(S³, e³ H / S) ).
 
-Everything needed follows from the densities, so nothing is stored in the model.
+So `-999` in twenty of 5,000 rows is odd, an age of 455 years is odder still, and the largest values
+of a column with a heavy tail are not.
+
+In a leaf, where there are too few rows for tails, a value that is alone (not as dense as two rows
+in one place) has a kernel as wide as its distance to the bulk instead of one bandwidth.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from admercs._compile import kernel, read_only
-from admercs.density.arrays import Floats, Ints, Nodes
-from admercs.density.likelihoods import CONTINUOUS, OUTER_SHARES, Likelihoods
+from admercs.arrays import Floats, Ints
+from admercs.arrays import ShortInts as Nodes
+from admercs.density.likelihoods import CONTINUOUS, N_RANKS, Likelihoods
 from admercs.density.lookup import read_likelihood
+from admercs.method.settings import Tail
+from admercs.method.views import BlockViews
 
-_RATIO = OUTER_SHARES[0] / OUTER_SHARES[1]
 _LOG_TWO = 0.6931471805599453
+# One over the height of a kernel in bandwidths, √(2π) and a little more for its heavy part.
+_PEAK_WIDTH = 3.0
 
 
-@dataclass(frozen=True)
-class TailSettings:
-    """How much less likely lone values are.
+class LoneValues(NamedTuple):
+    """What lowering lone values needs to know of each slot."""
 
-    Attributes
-    ----------
-    peak_width : float
-        One over the height of a kernel, in bandwidths: about √(2π).
-    min_rows : float
-        Fewer rows beyond the last quantile say nothing about what comes after.
-    doubt : float
-        Quantiles are not certain, and of many columns one is the strangest: only what would not be
-        expected among n · n^doubt rows is less likely than seen once.
-    least : float
-        No value is less likely than one seen once in n^least rows.
-    """
-
-    peak_width: float = 3.0
-    min_rows: float = 10
-    doubt: float = 0.5
-    least: float = 2.0
-
-
-class Tail(NamedTuple):
-    """What the step knows of the densities. Bulks are per slot, tails per column."""
-
-    settings: TailSettings
     lone: Floats  # log ω below which a value is alone; −inf where nothing is lowered
-    low: Floats  # where the bulk begins ...
-    high: Floats  # ... and ends
+    low: Floats  # where the bulk begins …
+    high: Floats  # … and ends
     width: Floats  # of a kernel
     floor: Floats  # entry of an isolated value
     least: Floats  # the smallest entry
     log_present: Floats
-    n: Ints  # rows with a value in the whole table
-    log_once: Floats  # log ω of a value with no other near it in the whole table
-    pareto: Floats  # columns x (below, above) x (place, scale, shape); a scale of 0 says nothing
+    highest: Floats  # per column: no value above this is alone
 
 
-def learn_tail(likelihoods: Likelihoods, roots: Ints, settings: TailSettings) -> Tail:
-    """Find the bulk of each slot and the tails of each column; ``roots`` are the trees' root nodes."""
+def find_lone_values(likelihoods: Likelihoods, root: Ints) -> LoneValues:
+    """Find the bulk of each slot; those of the trees' roots are left to the tails of the column.
+
+    `root` is that of the forest: where the nodes of each tree begin.
+    """
     like, n = likelihoods, likelihoods.n - likelihoods.n_missing
     filled = like.segment_ptr[1:] > like.segment_ptr[:-1]
     main = (like.segment_ptr[:-1] + like.main)[filled]
@@ -83,29 +66,25 @@ def learn_tail(likelihoods: Likelihoods, roots: Ints, settings: TailSettings) ->
     least = np.minimum(like.log_floor, -np.log(np.maximum(n, 1)))
     lone = like.log_present + (like.log_floor + _LOG_TWO)
     lone = np.where(filled & (least < like.log_floor), lone, -np.inf)
-    root = like.slot[roots]
-    pareto = np.zeros((len(roots), 2, 3))
-    for m in np.flatnonzero(n[root] * OUTER_SHARES[-1] >= settings.min_rows):
-        below, above = like.outer[6 * m : 6 * m + 6].reshape(2, 3)
-        pareto[m] = _pareto(*(-below).tolist()), _pareto(*above.tolist())
-    return Tail(
-        settings, lone, low, high, settings.peak_width * like.bandwidth, like.log_floor, least,
-        like.log_present, n[root], (like.log_present + like.log_floor)[root], pareto,
-    )  # fmt: skip
+    lone[like.slot[root[:-1]]] = -np.inf
+    of_node = np.where(like.slot >= 0, lone[like.slot], -np.inf)
+    highest = np.maximum.reduceat(of_node, root[:-1])
+    width = _PEAK_WIDTH * like.bandwidth
+    return LoneValues(lone, low, high, width, like.log_floor, least, like.log_present, highest)
 
 
 def read_lowered(
-    tail: Tail | None, likelihoods: Likelihoods, target: int, nodes: Nodes, x: Floats,
+    lone: LoneValues | None, likelihoods: Likelihoods, target: int, nodes: Nodes, x: Floats,
     out: Floats | None = None,
 ) -> Floats:  # fmt: skip
-    """Return log ω of values in their scoring nodes, lower where a value is far from the bulk."""
+    """Return log ω of values in their scoring nodes, lower where a lone value is far away."""
     out = read_likelihood(likelihoods, target, nodes, x, out)
-    if tail is not None and likelihoods.kind[target] == CONTINUOUS:
-        _lower_lone(
-            np.ascontiguousarray(nodes, dtype=np.int32),
-            read_only(np.ascontiguousarray(x, dtype=np.float64)),
-            likelihoods.slot, *tail[1:8], out,
-        )  # fmt: skip
+    if lone is not None and likelihoods.kind[target] == CONTINUOUS:
+        odd = np.flatnonzero(out < lone.highest[target])
+        if len(odd):
+            lowered = out[odd]
+            _lower_lone(nodes[odd], read_only(x[odd]), likelihoods.slot, *lone[:-1], lowered)
+            out[odd] = lowered
     return out
 
 
@@ -127,49 +106,115 @@ def _lower_lone(
                 log_omega[i] = log_present[slot] + max(entry, least[slot])
 
 
-def lower_far(tail: Tail, target: int, x: Floats, log_omega: Floats) -> Ints:
-    """Lower log ω, in the whole table, of lone values of a column beyond what its tails lead to expect.
+class SideTail(NamedTuple):
+    """One side of a column, its values mirrored so that it points upwards."""
 
-    ``log_omega`` is changed in place. Return the places of the values that are in a tail.
+    light_from: float  # where the exponential tail begins …
+    light_scale: float
+    heavy_from: float  # … and the Pareto tail; a scale of 0: there is none
+    heavy_scale: float
+    heavy_shape: float
+    ranks: Floats  # values at the ranks 1, 2, 4, … from the end
+
+    def mass(self, v: Floats, n: int) -> Floats:
+        """Return the logarithm of the share of rows at v or beyond, at most."""
+        beyond = np.searchsorted(-self.ranks, -v, side="right")
+        return np.log(np.maximum(1.0, 2.0**beyond - 1) / n)
+
+    def log_light(self, v: Floats, settings: Tail) -> Floats:
+        """Return the logarithm of the mass that the exponential tail expects beyond v."""
+        return math.log(settings.near) - (v - self.light_from) / self.light_scale
+
+    def log_heavy(self, v: Floats, settings: Tail) -> Floats:
+        """Return the logarithm of the mass that the Pareto tail expects beyond v."""
+        if self.heavy_scale <= 0:
+            return np.zeros(len(v))
+        z = np.maximum(0.0, v - self.heavy_from) / self.heavy_scale
+        falls = np.log1p(self.heavy_shape * z) / self.heavy_shape if self.heavy_shape else z
+        return np.where(v > self.heavy_from, math.log(settings.far) - falls, 0.0)
+
+    def odd_from(self, n: int, settings: Tail) -> float:
+        """Return a value up to which nothing is odd; beyond the last rank something may be.
+
+        Between two ranks that are kept the mass is constant and the tails fall, so a stretch is
+        odd nowhere if it is not at its outer end.
+        """
+        ends = np.unique(self.ranks)
+        odd = tail_likelihood(self, n, ends, settings) < 0
+        if not odd.any():
+            return float(ends[-1]) if len(ends) else self.light_from
+        first = int(odd.argmax())
+        return float(ends[first - 1]) if first else self.light_from
+
+
+def draw_tail(quantiles: list[float], ranks: Floats, n: int, settings: Tail) -> SideTail | None:
+    """Draw the tails through three quantiles; None where there are too few rows or no spread.
+
+    >>> draw_tail([1.0, 2.0, 3.0], np.empty(0), 1000, Tail())[:5]
+    (2.0, 0.621..., 3.0, 0.621..., 0.0)
     """
-    settings, n, floor = tail.settings, int(tail.n[target]), float(tail.log_once[target])
-    if not tail.pareto[target, :, 1].any():
-        return np.empty(0, np.int64)
-    once = -math.log(n)
-    odd = np.flatnonzero(log_omega < floor + _LOG_TWO)
-    rows = [np.empty(0, np.int64)]
-    for values, (place, scale, shape) in zip((-x[odd], x[odd]), tail.pareto[target], strict=True):
-        if scale == 0.0:
-            continue
-        far = values > place
-        found = odd[far]
-        expected = _log_probability(values[far] - place, scale, shape)
-        expected = np.maximum(expected - settings.doubt * once, settings.least * once)
-        alone = np.minimum(1.0, (floor + _LOG_TWO - log_omega[found]) / _LOG_TWO)
-        log_omega[found] += alone * np.minimum(0.0, expected - log_omega[found])
-        rows.append(found)
-    return np.concatenate(rows)
+    middle, near, far = quantiles
+    if n * settings.near < settings.min_rows or not 0 < near - middle < math.inf:
+        return None
+    step = math.log(settings.middle / settings.near)
+    heavy = (far, 0.0, 0.0)
+    if n * settings.far >= 2 * settings.min_rows and 0 < far - near < math.inf:
+        ratio = (far - near) / (near - middle)
+        shape = max(0.0, math.log(ratio) / step) if ratio > 0 else 0.0
+        scale = (far - near) / step
+        if shape >= 1e-6:
+            scale = shape * (far - near) / -math.expm1(-shape * step)
+        heavy = (far, scale, shape if shape >= 1e-6 else 0.0)
+    return SideTail(near, (near - middle) / step, *heavy, ranks[~np.isnan(ranks)])
 
 
-def _pareto(near: float, middle: float, far: float) -> tuple[float, float, float]:
-    """Return place, scale and shape of the tail through three quantiles; at least exponential.
-
-    >>> _pareto(1.0, 2.0, 3.0)
-    (3.0, 0.621..., 0.0)
-    >>> _pareto(1.0, 5.0, 25.0)
-    (25.0, 25.0, 1.0)
-    """
-    first, second = middle - near, far - middle
-    if not (0 < first < math.inf and 0 < second < math.inf):
-        return 0.0, 0.0, 0.0
-    shape = math.log(second / first) / math.log(_RATIO)
-    if shape < 1e-6:
-        return far, second / math.log(_RATIO), 0.0
-    return far, shape * second / -math.expm1(-shape * math.log(_RATIO)), shape
-
-
-def _log_probability(beyond: Floats, scale: float, shape: float) -> Floats:
-    """Return the log probability of a value this far beyond the last quantile, or further."""
+def tail_likelihood(tail: SideTail, n: int, v: Floats, settings: Tail) -> Floats:
+    """Return log ω of values beyond the beginning of a tail."""
+    mass = tail.mass(v, n)
     with np.errstate(over="ignore"):
-        z = beyond / scale
-        return math.log(OUTER_SHARES[-1]) - (np.log1p(shape * z) / shape if shape > 0 else z)
+        light = np.maximum(mass, tail.log_light(v, settings) - mass + settings.slack)
+        heavy = tail.log_heavy(v, settings) - mass + settings.slack
+        heavy = np.maximum(settings.power * mass, heavy)
+    return np.minimum(0.0, np.minimum(light, heavy))
+
+
+class TailStep:
+    """Lowers log ω, in the whole table, of values that lie far outside of the rest."""
+
+    def __init__(self, likelihoods: Likelihoods, root: Ints, settings: Tail) -> None:
+        self._settings = settings
+        slots = likelihoods.slot[root[:-1]]
+        n = (likelihoods.n - likelihoods.n_missing)[slots].tolist()
+        outer = likelihoods.outer.reshape(len(n), 2, len(settings.shares) + N_RANKS)
+        # Per column and side: the sign that mirrors it, its tail, and where it may be odd.
+        self._sides = [
+            (m, sign, tail, tail.odd_from(n[m], settings), n[m])
+            for m, sides in enumerate(outer)
+            for sign, side in zip((-1.0, 1.0), sides, strict=True)
+            if (tail := _mirrored(side, sign, n[m], settings)) is not None
+        ]
+        # A tree without a split has the whole table as its only leaf.
+        self._is_whole = np.diff(root) == 1
+
+    def apply(self, views: BlockViews) -> None:
+        """Lower ``views.marginal``, and with it the view of a leaf that is the whole table."""
+        for m, sign, tail, odd_from, n in self._sides:
+            x = views.block[m]
+            rows = np.flatnonzero(x > odd_from if sign > 0 else x < -odd_from)
+            if not len(rows):
+                continue
+            far = tail_likelihood(tail, n, sign * x[rows], self._settings)
+            views.far[m, rows] = np.minimum(views.far[m, rows], far)
+            lowered = [views.marginal[m]]
+            if self._is_whole[m]:
+                lowered.append(views.log_omega[m])
+            for view in lowered:
+                view[rows] = np.minimum(view[rows], views.far[m, rows])
+
+
+def _mirrored(outer: Floats, sign: float, n: int, settings: Tail) -> SideTail | None:
+    values = sign * outer
+    n_shares = len(settings.shares)
+    if n < 2 or np.isnan(values[:n_shares]).any():
+        return None
+    return draw_tail(values[:n_shares].tolist(), values[n_shares:], n, settings)

@@ -7,43 +7,27 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from admercs.explain.access import ModelAccess
-from admercs.explain.column_words import ColumnWords
+from admercs.arrays import Floats
+from admercs.explain.column_words import TICKS
+from admercs.explain.model_words import ModelWords
 from admercs.table.columns import Column
-
-__all__ = ["AXES", "PlotDistributions", "axis_value", "significant"]
 
 # What the numbers of a column's axis are; "time": milliseconds since 1970, the rest in seconds.
 AXES = {"date": "time", "datetime": "time", "time": "clock", "duration": "duration"}
 
 POINTS = 80  # of a curve: enough for a plot 400 pixels wide
 MOST_SHARES = 8  # values of a context that are told; its plot shows fewer
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def significant(number: float, digits: int = 4) -> float:
-    """Round to some significant digits, for data that is only looked at.
-
-    Examples
-    --------
-    >>> significant(0.123456), significant(1234567.0)
-    (0.1235, 1235000.0)
-    """
+    """Round to some significant digits, for data that is only looked at."""
     return float(f"{number:.{digits}g}") if math.isfinite(number) else 0.0
 
 
 def axis_value(value: Any) -> float | None:
-    """Return where a number, date, time or duration lies on its axis.
-
-    Examples
-    --------
-    >>> import datetime as dt
-    >>> axis_value(dt.date(1970, 1, 2)), axis_value(dt.time(0, 1)), axis_value(None)
-    (86400000.0, 60.0, None)
-    """
+    """Return where a number, date, time or duration lies on its axis."""
     if isinstance(value, dt.datetime):
         return (value.replace(tzinfo=None) - _EPOCH).total_seconds() * 1000
     if isinstance(value, dt.date):
@@ -61,24 +45,19 @@ def _axis_scale(column: Column) -> float:
     """Return how much of the axis one step of the working value is."""
     if column.display not in AXES:
         return 1.0
-    seconds = 86_400.0 if column.unit == "D" else 1 / _PER_SECOND.get(column.unit, 1)
+    seconds = 86_400.0 if column.unit == "D" else 1 / TICKS.get(column.unit, 1)
     return seconds * (1000 if AXES[column.display] == "time" else 1)
 
 
 class PlotDistributions:
     """Collects the distributions that the plots of a report need, each of them once.
 
-    Attributes
-    ----------
-    listed : list of dict
-        The distributions asked for so far. ``kind`` "curve": ``start``, ``step`` and heights ``y``
-        in percent of the largest; ``kind`` "bars": ``shares``, pairs of a value's number and its
-        share of the recorded ones, most frequent first. Both: ``n`` rows and the share ``missing``
-        of them.
+    ``kind`` "curve": ``start``, ``step`` and heights ``y`` in percent of the largest; "bars":
+    ``shares``, pairs of a value's number and its share of the recorded ones, most frequent first.
     """
 
-    def __init__(self, access: ModelAccess) -> None:
-        self._access = access
+    def __init__(self, words: ModelWords) -> None:
+        self._words, self._access = words, words.access
         self._place: dict[int, int] = {}
         self.listed: list[dict[str, Any]] = []
 
@@ -92,23 +71,17 @@ class PlotDistributions:
             self.listed.append(described)
         return self._place[node]
 
-    def of_column(self, attribute: int, words: ColumnWords) -> dict[str, Any]:
+    def of_column(self, attribute: int) -> dict[str, Any]:
         """Return the distribution of an attribute in the whole table, with its values' names."""
-        root, column = self._access.root(attribute), words.column
+        root = self._access.root(attribute)
         described = self._describe(attribute, root)
-        if described["kind"] == "curve":
-            return described
-        counts = self._access.value_counts(root)
-        if column.role == "nominal":
-            labels = [words.category(value) for value in column.categories]
-            labels += ["rare values"] if column.n_grouped else []
-            counts = counts[: len(labels)]
-        else:
-            labels = [words.exact_text(x) for x in column.distinct]
-        recorded = max(1, int(counts.sum()))
-        shares = [significant(count / recorded) for count in counts.tolist()]
-        ordered = column.role != "nominal"
-        return {**described, "labels": labels, "shares": shares, "ordered": ordered}
+        if described["kind"] == "bars":
+            labels = described["labels"] = self._words.value_names(attribute)
+            counts = self._access.value_counts(root)[: len(labels)]
+            shares = counts / max(1, int(counts.sum()))
+            described["shares"] = [significant(share) for share in shares.tolist()]
+            described["ordered"] = self._access.columns[attribute].role != "nominal"
+        return described
 
     def place(self, attribute: int, own: float) -> int | None:
         """Return the number of a row's value among the values of a discrete or nominal column."""
@@ -130,7 +103,7 @@ class PlotDistributions:
         return {"kind": "bars", **about, "shares": shares}
 
 
-def _curve(x: NDArray[np.float64], height: NDArray[np.float64], column: Column) -> dict[str, Any]:
+def _curve(x: Floats, height: Floats, column: Column) -> dict[str, Any]:
     """Sample a density on an even grid."""
     if not len(x):
         return {"start": 0.0, "step": 1.0, "y": []}

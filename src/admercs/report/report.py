@@ -10,20 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from admercs.report.page import frame_html, render_html
-
-__all__ = ["Report"]
+from admercs.atomic import atomic_write
+from admercs.report.html_page import frame_html, render_html
 
 
 class Report:
-    """What was found in a table, ready to be passed on.
+    """What was found in a table, ready to be passed on; in a notebook it shows itself.
 
-    In a notebook a report shows itself.
-
-    Parameters
-    ----------
-    summary : mapping
-        The dict behind the report, as :meth:`to_dict` returns it.
+    ``summary`` is the dict behind the report, as :meth:`to_dict` returns it.
     """
 
     def __init__(self, summary: Mapping[str, Any]) -> None:
@@ -46,18 +40,8 @@ class Report:
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file; an existing one is replaced when the new one is complete."""
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(self.html())
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with atomic_write(path) as stream:
+            stream.write(self.html().encode())
 
     def open(self) -> Path:
         """Write the page to a temporary file, show it in the web browser and return its path."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from admercs.explain.explain_mixin import ExplainMixin, row_labels
-from admercs.explain.scored_rows import score_rows
+from admercs.explain.explain_mixin import ExplainMixin
 from admercs.report.digest import Digest
 from admercs.report.report import Report
 from admercs.report.report_summary import summary_of, threshold_meaning
@@ -56,7 +55,6 @@ class ReportMixin(ExplainMixin):
         if rows < 1:
             raise ValueError(f"rows must be at least 1; it is {rows!r}")
         digest = Digest(self.model_, -self.offset_, rows)
-        labels = row_labels(X, labels)
-        digest.add(score_rows(self.model_, X, labels=labels, n_jobs=self._threads()))
+        digest.add(self._scored(X, labels))
         meaning = threshold_meaning(self.contamination)
         return Report(summary_of(digest, name=name, meaning=meaning, top=top, noun=noun))

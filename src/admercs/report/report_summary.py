@@ -11,11 +11,10 @@ from admercs._version import __version__
 from admercs.explain import Context, Reason, RowExplanation, anomalous_contexts, patterns
 from admercs.explain.model_words import ModelWords
 from admercs.explain.rendering import label_text, rank_text
+from admercs.explain.scored_rows import ScoredRows
 from admercs.report.digest import Digest
 from admercs.report.plot_data import AXES, PlotDistributions, axis_value, significant
 from admercs.table.columns import Column
-
-__all__ = ["FORMAT", "VERSION", "summary_of", "threshold_meaning"]
 
 FORMAT, VERSION = "admercs-report", 1
 MOST_CONTEXTS, SHOWN_CONTEXTS, SHOWN_PATTERNS = 200, 20, 20
@@ -23,16 +22,10 @@ _KINDS = {"boolean": "yes / no", "text": "text", "number": "number", "integer": 
 
 
 def threshold_meaning(contamination: str | float | dict[str, float]) -> str:
-    """Say in words where the line between normal and anomalous comes from.
-
-    Examples
-    --------
-    >>> threshold_meaning(0.02)
-    'Rows above the threshold are flagged: it was set so that 2% of the rows learned from are.'
-    """
+    """State where the threshold between normal and anomalous comes from."""
     start = "Rows above the threshold are flagged:"
     if contamination == "auto":
-        return f"{start} an ordinary row lies above it with a chance of about 1 in 1,000."
+        return f"{start} an ordinary row lies above it with a chance of about 1 in 500."
     if isinstance(contamination, dict):
         what, value = next(iter(contamination.items()))
         return f"{start} it was set by hand to {what} {value:g}."
@@ -41,40 +34,16 @@ def threshold_meaning(contamination: str | float | dict[str, float]) -> str:
 
 
 def summary_of(
-    digest: Digest,
-    *,
-    name: str = "table",
-    meaning: str = "",
-    top: int = 5,
-    noun: str = "rows",
+    digest: Digest, *, name: str = "table", meaning: str = "", top: int = 5, noun: str = "rows"
 ) -> dict[str, Any]:
-    """Return the dict behind a report.
+    """Return the dict behind a report; the page on the command line describes its fields.
 
-    Parameters
-    ----------
-    digest : Digest
-        What is known of the table.
-    name : str, default="table"
-        What the table is called.
-    meaning : str
-        Where the threshold comes from, in words.
-    top : int, default=5
-        Reasons per row.
-    noun : str, default="rows"
-        What the rows are called, in the plural.
-
-    Returns
-    -------
-    summary : dict
-        JSON-ready; the page on the command line describes its fields.
+    ``meaning`` is where the threshold comes from, ``top`` the most reasons per row.
     """
     model = digest.model
     contexts = anomalous_contexts(model, noun=noun)[:MOST_CONTEXTS]
-    words = ModelWords(model, noun)
-    distributions = PlotDistributions(words.access)
-    columns = _columns(digest, words, distributions)
+    distributions = PlotDistributions(ModelWords(model, noun))
     edges, counts = digest.histogram()
-    rows = _ListedRows(digest, contexts, distributions).listed(top, noun)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -92,9 +61,9 @@ def summary_of(
             "meaning": meaning,
         },
         "histogram": {"edges": edges, "counts": counts},
-        "columns": columns,
+        "columns": _columns(digest, distributions),
         "distributions": distributions.listed,
-        "rows": rows,
+        "rows": _ListedRows(digest, contexts, distributions).listed(top, noun),
         "contexts": [_context(digest, k, context) for k, context in enumerate(contexts)],
         "patterns": [
             {"text": pattern.text, "n": pattern.n, "strength": significant(pattern.strength)}
@@ -103,31 +72,23 @@ def summary_of(
     }
 
 
-def _columns(
-    digest: Digest, words: ModelWords, distributions: PlotDistributions
-) -> list[dict[str, Any]]:
+def _columns(digest: Digest, distributions: PlotDistributions) -> list[dict[str, Any]]:
     model = digest.model
     attributes = {column.position: m for m, column in enumerate(model.schema.used)}
     total = float(digest.column_evidence.sum()) or 1.0
-    listed = []
-    for column in model.schema.columns:
-        m = attributes.get(column.position)
-        whole = None if m is None else distributions.of_column(m, words.column(m))
-        listed.append(
-            {
-                "name": column.name,
-                "role": column.role,
-                "kind": _KINDS.get(column.display, column.display),
-                "axis": AXES.get(column.display, "number"),
-                "missing": significant(
-                    int(digest.missing[column.position]) / max(1, digest.n_rows)
-                ),
-                "evidence": significant(float(digest.column_evidence[column.position]) / total),
-                "remark": _remark(column),
-                "distribution": whole,
-            }
-        )
-    return listed
+    return [
+        {
+            "name": column.name,
+            "role": column.role,
+            "kind": _KINDS.get(column.display, column.display),
+            "axis": AXES.get(column.display, "number"),
+            "missing": significant(int(digest.missing[k]) / max(1, digest.n_rows)),
+            "evidence": significant(float(digest.column_evidence[k]) / total),
+            "remark": _remark(column),
+            "distribution": distributions.of_column(attributes[k]) if k in attributes else None,
+        }
+        for k, column in enumerate(model.schema.columns)
+    ]
 
 
 def _remark(column: Column) -> str:
@@ -146,11 +107,10 @@ class _ListedRows:
     def __init__(
         self, digest: Digest, contexts: Sequence[Context], distributions: PlotDistributions
     ) -> None:
-        self.digest = digest
-        self.model = digest.model
-        self.distributions = distributions
-        self.place = {column.name: column.position for column in self.model.schema.columns}
-        self.attribute = {column.name: m for m, column in enumerate(self.model.schema.used)}
+        self.digest, self.distributions = digest, distributions
+        schema = digest.model.schema
+        self.place = {column.name: column.position for column in schema.columns}
+        self.attribute = {column.name: m for m, column in enumerate(schema.used)}
         self.context_of = {
             part.leaf: k for k, context in enumerate(contexts) for part in (context, *context.also)
         }
@@ -159,26 +119,18 @@ class _ListedRows:
         rows = self.digest.top()
         if rows is None:
             return []
-        explained = rows.explain(self.model, top, noun)
-        return [
-            self.row(k, int(rows.numbers[k]), row, rows.texts[k], rows.values[:, k])
-            | {"contexts": self.contexts(rows.parts.leaf[:, k].tolist())}
-            for k, row in enumerate(explained)
-        ]
+        explained = rows.explain(self.digest.model, top, noun)
+        return [self.row(k, row, rows) for k, row in enumerate(explained)]
 
-    def contexts(self, leaves: list[int]) -> list[int]:
-        """Return the listed contexts that a row belongs to."""
-        return sorted({self.context_of[leaf] for leaf in leaves if leaf in self.context_of})
-
-    def row(
-        self, rank: int, number: int, row: RowExplanation, texts: list[str | None], values: Any
-    ) -> dict[str, Any]:
-        cells = [0.0] * len(texts)
+    def row(self, k: int, row: RowExplanation, rows: ScoredRows) -> dict[str, Any]:
+        values = rows.values[:, k]
+        leaves = [leaf for leaf in rows.parts.leaf[:, k].tolist() if leaf in self.context_of]
+        cells = [0.0] * len(rows.texts[k])
         for name, evidence in row.cells.items():
             cells[self.place[name]] = significant(evidence, 3)
         return {
-            "rank": rank + 1,
-            "row": number,
+            "rank": k + 1,
+            "row": int(rows.numbers[k]),
             "label": label_text(row.label),
             "score": row.score,
             "evidence": round(row.evidence, 4),
@@ -186,11 +138,11 @@ class _ListedRows:
             "standing": rank_text(row.percentile),
             "flagged": row.evidence > self.digest.threshold,
             "association": row.by_association,
-            "values": texts,
+            "values": rows.texts[k],
             "cells": cells,
             "reasons": [self.reason(reason, values) for reason in row.reasons],
             "rest": significant(row.rest / row.evidence if row.evidence else 0.0),
-            "apart": row.apart,
+            "contexts": sorted({self.context_of[leaf] for leaf in leaves}),
         }
 
     def reason(self, reason: Reason, values: Any) -> dict[str, Any]:
@@ -218,10 +170,8 @@ class _ListedRows:
         place = self.distributions.place(m, values[m])
         shape = self.distributions.of_node(m, reason.node)
         curve = self.distributions.listed[shape]["kind"] == "curve"
-        ends = [
-            [axis_value(low), axis_value(high)]
-            for low, high in (typical.intervals if typical else ())
-        ]
+        intervals = () if typical is None else typical.intervals
+        ends = [[axis_value(low), axis_value(high)] for low, high in intervals]
         return {
             "value": None if missing else reason.value_text,
             "mark": axis_value(reason.value) if curve else place,
@@ -232,7 +182,7 @@ class _ListedRows:
 
 
 def _context(digest: Digest, k: int, context: Context) -> dict[str, Any]:
-    counts = digest.context_histogram(context.leaf)
+    counts, members = digest.context_histogram(context.leaf), digest.members(context.leaf)
     return {
         "text": context.text,
         "score": context.score,
@@ -240,8 +190,6 @@ def _context(digest: Digest, k: int, context: Context) -> dict[str, Any]:
         "n": context.n,
         "n_here": sum(counts),
         "counts": counts,
-        "members": [
-            {"row": row, "label": label_text(label)} for row, label in digest.members(context.leaf)
-        ],
+        "members": [{"row": row, "label": label_text(label)} for row, label in members],
         "shown": k < SHOWN_CONTEXTS,
     }

@@ -1,6 +1,6 @@
 """The table: columns and their kinds, raw values, bin codes."""
 
-from admercs.table.bins import MAX_BINS, Binning, bin_table, encode_table, find_edges
+from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.table.frame import Frame, read_frame
 from admercs.table.prepared import Prepared, prepare
@@ -8,16 +8,12 @@ from admercs.table.schema import Schema, learn_schema
 from admercs.table.summary import TableSummary, merge_summaries, summarise
 
 __all__ = [
-    "MAX_BINS",
     "Binning",
     "Column",
     "Frame",
     "Prepared",
     "Schema",
     "TableSummary",
-    "bin_table",
-    "encode_table",
-    "find_edges",
     "learn_schema",
     "merge_summaries",
     "prepare",

@@ -61,3 +61,10 @@ class Column:
     origin: int = 0
     unit: str = ""
     time_zone: str = ""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest working value; (0, 0) where there is none."""
+        if self.low is None or self.high is None:
+            return 0.0, 0.0
+        return float(self.low), float(self.high)

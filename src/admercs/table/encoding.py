@@ -55,11 +55,6 @@ def encode(values: Floats, edges: Floats, out: Array | None = None) -> Array:
     """Return the code of each value: 0 for NaN, else 1 + the number of edges below it.
 
     The codes are written to ``out`` if it is given.
-
-    Examples
-    --------
-    >>> encode(np.array([0.0, 1.5, 1.6, np.nan]), np.array([1.5, 3.0]))
-    array([1, 1, 2, 0], dtype=uint8)
     """
     if out is None:
         out = np.empty(len(values), np.uint8 if len(edges) < MAX_BINS else np.uint16)

@@ -11,16 +11,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse
 
-from admercs.arrays import Array, Bools
+from admercs.arrays import Array
 from admercs.table.objects import from_objects
 from admercs.table.values import RawColumn, from_times
 from admercs.table.zones import zone_name
-
-_ACCEPTED = (
-    "a numpy array, a pandas or polars DataFrame, a pyarrow Table, a dict of columns or a list of "
-    "rows"
-)
-
 
 _OBJECTS = (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum)
 
@@ -63,7 +57,7 @@ class Frame:
 
     def texts(self, position: int) -> nw.Series[Any] | None:
         """Return a column of text in the hands of its own library; None for any other column."""
-        if not self.named:
+        if not isinstance(self._table, nw.DataFrame):
             return None
         series: nw.Series[Any] = self._table[:, position]
         if series.dtype == nw.String:
@@ -84,12 +78,8 @@ class DictFrame(Frame):
         if len(set(sizes.values())) > 1:
             raise ValueError(f"The columns differ in length: {sizes}")
         self.n_rows, self.n_columns = next(iter(sizes.values()), 0), len(sizes)
-        self.array, self.named = None, True
+        self.array, self.named, self._table = None, True, None
         self.has_names = all(isinstance(name, str) for name in columns)
-
-    def texts(self, position: int) -> nw.Series[Any] | None:  # noqa: ARG002
-        """Return None: no library has the columns."""
-        return None
 
 
 def _read_column(name: Any, values: Any) -> RawColumn:
@@ -159,46 +149,29 @@ def from_series(series: nw.Series[Any], name: str) -> RawColumn:
             series = series.fill_null(False if dtype == nw.Boolean else 0)
         return replace(from_array(series.to_numpy(), name), missing=missing)
     if isinstance(dtype, nw.Datetime):
+        zone: Any = dtype.time_zone
+        if zone and series.implementation.is_pandas():
+            zone = series.to_native().dt.tz or zone  # the zone itself tells more than its name
         raw = from_array(series.to_numpy(), name)
-        return replace(raw, kind="datetime", time_zone=_time_zone(series, dtype))
+        return replace(raw, kind="datetime", time_zone=zone_name(zone) if zone else "")
     if dtype == nw.String:
         return RawColumn(name, "text", series.to_numpy(), missing)
-    if dtype in (nw.Date, nw.Duration, nw.Time, nw.Object, nw.Unknown, nw.Categorical, nw.Enum):
-        raw = from_array(_without_nulls(series, missing), name)
-        return replace(raw, categorical=dtype in (nw.Categorical, nw.Enum))
+    if dtype in (nw.Date, nw.Duration, *_OBJECTS):
+        values = series.to_numpy()
+        if missing is not None and values.dtype == object:
+            values = values.copy()  # what the library handed out may be its own memory
+            values[missing] = None
+        return replace(from_array(values, name), categorical=dtype in (nw.Categorical, nw.Enum))
     raise _unusable(name, dtype)
-
-
-def _time_zone(series: nw.Series[Any], dtype: nw.Datetime) -> str:
-    if not dtype.time_zone:
-        return ""
-    # pandas has the zone itself, which tells more than its name.
-    native = series.to_native().dt.tz if series.implementation.is_pandas() else None
-    return zone_name(native or dtype.time_zone)
-
-
-def _without_nulls(series: nw.Series[Any], missing: Bools | None) -> Array:
-    values: Array = series.to_numpy()
-    if missing is None or values.dtype != object:
-        return values
-    values = values.copy()  # what the library handed out may be its own memory
-    values[missing] = None
-    return values
 
 
 def read_frame(X: Any, *, allow_empty: bool = False) -> Frame:
     """Read a table from any of the usual containers.
 
     ``X`` is a two-dimensional numpy array, a list of rows, a pandas or polars data frame, a pyarrow
-    table, a dict of columns, or anything else that narwhals can read. A polars ``LazyFrame`` is collected. A part of
-    a larger table may have no rows (``allow_empty``). What is no such table raises a TypeError;
-    one without rows or columns, or with two columns of one name, a ValueError.
-
-    Examples
-    --------
-    >>> frame = read_frame([[1, "red"], [2, "blue"]])
-    >>> frame.names, frame.column(1).kind
-    (['x0', 'x1'], 'text')
+    table, a dict of columns, or anything else that narwhals can read. A polars ``LazyFrame`` is
+    collected. A part of a larger table may have no rows (``allow_empty``). What is no such table
+    raises a TypeError; one without rows or columns, or with two columns of one name, a ValueError.
     """
     if scipy.sparse.issparse(X):
         raise TypeError(
@@ -266,7 +239,10 @@ def _read_array(X: Any) -> Array:
             "X is a masked array: use X.filled(np.nan) so that masked values are missing."
         )
     if isinstance(X, (str, bytes, set)) or X is None:
-        raise TypeError(f"X is a {type(X).__name__}, but a table is needed: {_ACCEPTED}.")
+        raise TypeError(
+            f"X is a {type(X).__name__}, but a table is needed: a numpy array, a pandas or polars "
+            "DataFrame, a pyarrow Table, a dict of columns or a list of rows."
+        )
     # A list of rows may hold a number and a text: as objects each keeps its type.
     as_rows = isinstance(X, (list, tuple))
     try:
@@ -277,10 +253,4 @@ def _read_array(X: Any) -> Array:
         raise ValueError("X is not a table: its rows differ in length.")
     if array.ndim != 2:
         raise ValueError(_not_two_dimensional(array.ndim))
-    if array.dtype.kind == "c":
-        raise ValueError(
-            "Complex data not supported\nGive real and imaginary parts as two columns."
-        )
-    if array.dtype.kind in "VS":
-        raise TypeError(f"X is an array of {array.dtype}, but a table is needed: {_ACCEPTED}.")
     return array

@@ -62,13 +62,6 @@ def from_objects(values: Array, name: str) -> RawColumn:
 
     None, NaN, NaT and ``pandas.NA`` are missing. A complex number raises a ValueError; a list, a
     dictionary or another object that is not a single plain value raises a TypeError.
-
-    Examples
-    --------
-    >>> from_objects(np.array([3, None, 5], dtype=object), "doors").kind
-    'integer'
-    >>> from_objects(np.array([3, "three"], dtype=object), "doors").kind
-    'mixed'
     """
     if set(map(type, values)) == {str}:  # by far the most common case, and it needs no second look
         return RawColumn(name, "text", values)

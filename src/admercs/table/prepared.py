@@ -125,15 +125,6 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
 
     A ValueError is raised if columns are missing or superfluous, if a column holds another kind of
     values than the training table, or (once it is read) if a value is infinite.
-
-    Examples
-    --------
-    >>> from admercs.table import learn_schema, read_frame, summarise
-    >>> table = read_frame([[1.5, "red"], [2.5, "blue"], [None, "red"]])
-    >>> schema = learn_schema(summarise(table))
-    >>> prepare(table, schema).block(0, 3)
-    array([[1.5, 2.5, nan],
-           [1. , 2. , 1. ]])
     """
     return Prepared(frame, schema, schema.check(frame))
 
@@ -186,23 +177,19 @@ def _nominal_codes(raw: RawColumn, column: Column, kind: Kind) -> Bytes:
 
 def numeric_values(raw: RawColumn, column: Column) -> Floats:
     """Return the working values of a numeric column."""
-    if raw.kind in TEMPORAL and raw.unit != column.unit:
-        values = _change_unit(raw, column)
-    else:
+    given, wanted = _PER_DAY.get(raw.unit, 1), _PER_DAY.get(column.unit, 1)
+    if given == wanted:
         values = _shift(raw.values, column.origin)
+    elif given > wanted:
+        ratio = given // wanted
+        values = _shift(raw.values, column.origin * ratio) / ratio
+    else:
+        ratio = wanted // given
+        whole, rest = divmod(column.origin, ratio)
+        values = _shift(raw.values, whole) * ratio - rest
     if raw.missing is not None:
         values[raw.missing] = np.nan
     return values
-
-
-def _change_unit(raw: RawColumn, column: Column) -> Floats:
-    given, wanted = _PER_DAY[raw.unit], _PER_DAY[column.unit]
-    if given > wanted:
-        ratio = given // wanted
-        return _shift(raw.values, column.origin * ratio) / ratio
-    ratio = wanted // given
-    whole, rest = divmod(column.origin, ratio)
-    return _shift(raw.values, whole) * ratio - rest
 
 
 def _shift(values: Array, origin: int) -> Floats:

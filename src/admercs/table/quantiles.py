@@ -95,14 +95,7 @@ def _ordered(values: Floats) -> Keys:
 
 
 def count_cells(values: Floats, request: Request) -> Cells:
-    """Count the values of a piece of a table; NaN and what lies in no interval is left out.
-
-    Examples
-    --------
-    >>> request = Request(np.array([0.0]), np.array([10.0]), np.array([1]), even=True)
-    >>> count_cells(np.array([10.0, 1.0, 7.0, 8.0, np.nan]), request)._asdict()
-    {'key': array([0, 1]), 'rows': array([1, 3]), 'low': array([1., 7.]), 'high': array([ 1., 10.])}
-    """
+    """Count the values of a piece of a table; NaN and what lies in no interval is left out."""
     values = read_only(np.ascontiguousarray(values, dtype=np.float64))
     sizes = 1 << request.bits
     n_cells = int(sizes.sum())
@@ -152,36 +145,12 @@ def merge_requests(pieces: Sequence[Mapping[int, Cells]]) -> dict[int, Cells]:
 
 
 class RankSearch:
-    """The search for the values at some ranks.
+    """The search for the values at some ranks (from 0) among ``n`` values, NaN not counted.
 
-    Parameters
-    ----------
-    ranks : ndarray of int64
-        Ranks from 0.
-    n : int
-        Number of values, NaN not counted.
-    tolerance : int, default=0
-        A cell with at most so many rows is not cut further.
-    low, high : float, optional
-        The smallest and largest value, if known; that saves passes over the table.
-    n_distinct : int, default=0
-        With at most so many distinct values, all of them are found.
-
-    Attributes
-    ----------
-    request : Request or None
-        What to count next; None when the search is over.
-    cells : Cells
-        All occupied cells found so far.
-
-    Examples
-    --------
-    >>> values = np.array([5.0, 3.0, 8.0, 1.0])
-    >>> search = RankSearch(np.array([1, 2]), len(values))
-    >>> while search.request:
-    ...     search.answer(count_cells(values, search.request))
-    >>> search.at(np.array([1, 2]))
-    array([3., 5.])
+    A cell with at most ``tolerance`` rows is not cut further. To know the smallest and the largest
+    value saves passes over the table. With at most ``n_distinct`` distinct values all of them are
+    found. ``request`` is what to count next, None when the search is over; ``cells`` are all
+    occupied cells found so far.
     """
 
     def __init__(
@@ -256,31 +225,13 @@ def run_searches(searches: Mapping[int, RankSearch], count: Count) -> None:
             searches[m].answer(cells)
 
 
-def values_at(ranks: Ints, n: int, count: Count) -> Floats:
-    """Return the values at some ranks (from 0) among ``n`` values, which are column 0."""
-    search = RankSearch(ranks, n)
-    run_searches({0: search}, count)
-    return search.at(ranks)
-
-
 def linear_quantiles(levels: Floats, n: int, count: Count) -> Floats:
-    """Return quantiles of ``n`` values, bit for bit those of ``numpy.quantile``.
-
-    Examples
-    --------
-    >>> values = {0: np.array([5.0, 3.0, 8.0, 1.0])}
-    >>> linear_quantiles(np.array([0.25, 0.5]), 4, lambda asked: count_requests(values.get, asked))
-    array([2.5, 4. ])
-    """
+    """Return quantiles of the ``n`` values of column 0, bit for bit those of ``numpy.quantile``."""
     place = levels * (n - 1)
     lower = np.floor(place)
     ranks = np.concatenate([lower, np.minimum(lower + 1, n - 1)]).astype(np.int64)
-    below, above = np.split(values_at(ranks, n, count), 2)
+    search = RankSearch(ranks, n)
+    run_searches({0: search}, count)
+    below, above = np.split(search.at(ranks), 2)
     share, width = place - lower, above - below
     return np.where(share >= 0.5, above - width * (1 - share), below + width * share)
-
-
-def inverted_quantiles(levels: Floats, n: int, count: Count) -> Floats:
-    """Return the quantiles of ``numpy.quantile`` with ``method="inverted_cdf"``, bit for bit."""
-    ranks = np.maximum(np.ceil(n * levels - 1), 0).astype(np.int64)
-    return values_at(ranks, n, count)

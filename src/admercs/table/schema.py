@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, cast, get_args
 
+from admercs.method.settings import Columns
 from admercs.table.columns import Column, Display, Role
 from admercs.table.frame import Frame, check_rows
 from admercs.table.summary import NOMINAL_CAP, ColumnSummary, TableSummary
@@ -15,21 +16,11 @@ from admercs.table.values import TEMPORAL, Kind, describe
 MAX_CATEGORIES = 253
 """Categories with a code of their own; "missing" and "any other" take two more of a byte's."""
 
-MAX_DISCRETE = 12
-"""A numeric column with at most this many distinct values is scored by how often each occurs."""
-
-MIN_REPEATS = 3
-"""... but only if a value occurs this often on average: twelve rows of a continuous column are no
-reason to call it discrete."""
-
-IDENTIFIER_FROM = 20
-"""Distinct texts from which a column may be an identifier; fewer rows than that say nothing."""
-
 EXACT = 2**53
 """Integers up to this size are exact in a float64."""
 
 # How values are shown, where that is not called as their kind.
-_DISPLAY: dict[Kind, Display] = {"float": "number", "mixed": "text", "empty": "number"}
+DISPLAY: dict[Kind, Display] = {"float": "number", "mixed": "text", "empty": "number"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +46,7 @@ class Schema:
         """The names of all columns."""
         return [column.name for column in self.columns]
 
-    def check(self, frame: Frame, estimator: str = "ADMERCS") -> tuple[int, ...]:
+    def check(self, frame: Frame) -> tuple[int, ...]:
         """Find the used columns in a new table.
 
         Columns are matched by name, in any order, if both tables have names; else by position, with
@@ -67,8 +58,8 @@ class Schema:
             _refuse_names(self.names, frame.names)
         if frame.n_columns != len(self.columns):
             raise ValueError(
-                f"X has {frame.n_columns} features, but {estimator} is expecting "
-                f"{len(self.columns)} features as input."
+                f"X has {frame.n_columns} features, but ADMERCS is expecting {len(self.columns)} "
+                "features as input."
             )
         if by_name:
             return tuple(frame.names.index(column.name) for column in self.used)
@@ -76,7 +67,7 @@ class Schema:
             given = "has" if frame.has_names else "does not have valid"
             fitted = "with" if self.has_names else "without"
             warnings.warn(
-                f"X {given} feature names, but {estimator} was fitted {fitted} feature names",
+                f"X {given} feature names, but ADMERCS was fitted {fitted} feature names",
                 stacklevel=3,
             )
         return tuple(column.position for column in self.used)
@@ -89,22 +80,17 @@ class Schema:
     def from_dict(cls, data: dict[str, Any]) -> Schema:
         """Return the schema that :meth:`to_dict` was called on, or raise a ValueError."""
         try:
-            columns = tuple(_column_from_dict(column) for column in data["columns"])
+            columns = []
+            for column in data["columns"]:
+                lists = {key: tuple(column[key]) for key in ("categories", "distinct")}
+                columns.append(Column(**{**column, **lists}))
             kinds = tuple(data["kinds"])
             named, has_names = bool(data["named"]), bool(data["has_names"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"This is not a description of columns: {error}") from error
         if len(kinds) != len(columns) or not set(kinds) <= set(get_args(Kind)):
             raise ValueError("The description of the table's columns is damaged.")
-        return cls(columns, kinds, named, has_names)
-
-
-def _column_from_dict(data: dict[str, Any]) -> Column:
-    unknown = set(data) - {field.name for field in fields(Column)}
-    if unknown:
-        raise KeyError(", ".join(sorted(unknown)))
-    lists = {key: tuple(data[key]) for key in ("categories", "distinct")}
-    return Column(**{**data, **lists})
+        return cls(tuple(columns), kinds, named, has_names)
 
 
 def _refuse_names(expected: list[str], given: list[str]) -> None:
@@ -120,7 +106,9 @@ def _refuse_names(expected: list[str], given: list[str]) -> None:
     raise ValueError(message)
 
 
-def learn_schema(summary: TableSummary, *, warn: bool = True) -> Schema:
+def learn_schema(
+    summary: TableSummary, settings: Columns | None = None, *, warn: bool = True
+) -> Schema:
     """Decide what each column is; one warning names the columns that are set aside.
 
     Set aside, because nothing can be learned from them, are columns without values, columns with
@@ -129,16 +117,10 @@ def learn_schema(summary: TableSummary, *, warn: bool = True) -> Schema:
     could still split such a column as it likes, and would.) A column that is always the same *or
     missing* is used: where it is missing may be a pattern. A column that the user named in
     ``nominal`` is no identifier. A ValueError is raised if no column can be used.
-
-    Examples
-    --------
-    >>> from admercs.table import read_frame, summarise
-    >>> schema = learn_schema(summarise(read_frame([[1.5, "red"], [2.5, "blue"], [3.5, "red"]])))
-    >>> [column.role for column in schema.used], schema.used[1].categories
-    (['numeric', 'nominal'], ('red', 'blue'))
     """
     check_rows(summary.n_rows, len(summary.columns))
-    columns = tuple(_decide(column, j) for j, column in enumerate(summary.columns))
+    settings = settings or Columns()
+    columns = tuple(_decide(column, j, settings) for j, column in enumerate(summary.columns))
     kinds = tuple(column.kind for column in summary.columns)
     schema = Schema(columns, kinds, summary.named, summary.has_names)
     aside = [column for column in columns if column.reason]
@@ -152,11 +134,11 @@ def learn_schema(summary: TableSummary, *, warn: bool = True) -> Schema:
     return schema
 
 
-def _decide(summary: ColumnSummary, position: int) -> Column:
-    name, reason = summary.name, _reason_to_set_aside(summary)
-    display = _DISPLAY.get(summary.kind, cast(Display, summary.kind))
+def _decide(summary: ColumnSummary, position: int, settings: Columns) -> Column:
+    reason = _reason_to_set_aside(summary, settings)
+    display = DISPLAY.get(summary.kind, cast(Display, summary.kind))
     role: Role = "set aside" if reason else summary.role
-    column = Column(name, position, role, display, reason, summary.n_missing)
+    column = Column(summary.name, position, role, display, reason, summary.n_missing)
     if role == "nominal":
         counts = summary.counts or {}
         ranked = sorted(counts, key=lambda value: (-counts[value], str(value)))
@@ -166,21 +148,23 @@ def _decide(summary: ColumnSummary, position: int) -> Column:
             n_grouped=max(0, len(ranked) - MAX_CATEGORIES),
             time_zone=summary.time_zone,
         )
-    if role == "numeric":
-        origin = _origin(summary)
-        return replace(
-            column,
-            distinct=_discrete_values(summary, origin),
-            low=None if summary.low is None else float(summary.low - origin),
-            high=None if summary.high is None else float(summary.high - origin),
-            origin=origin,
-            unit=summary.unit,
-            time_zone=summary.time_zone,
-        )
-    return column
+    if role == "set aside" or summary.low is None or summary.high is None:
+        return column
+    low, high = summary.low, summary.high
+    is_huge = isinstance(low, int) and isinstance(high, int) and max(abs(low), abs(high)) > EXACT
+    origin = int(low) if is_huge else 0
+    return replace(
+        column,
+        distinct=_discrete_values(summary, origin, settings),
+        low=float(low - origin),
+        high=float(high - origin),
+        origin=origin,
+        unit=summary.unit,
+        time_zone=summary.time_zone,
+    )
 
 
-def _reason_to_set_aside(summary: ColumnSummary) -> str:
+def _reason_to_set_aside(summary: ColumnSummary, settings: Columns) -> str:
     if summary.n_present == 0:
         return "no values"
     if summary.counts is not None and len(summary.counts) == 1 and summary.n_missing == 0:
@@ -191,22 +175,16 @@ def _reason_to_set_aside(summary: ColumnSummary) -> str:
     if summary.counts is None:
         return f"an identifier or free text, more than {NOMINAL_CAP:,} distinct values"
     n_distinct = len(summary.counts)
-    looks_unique = n_distinct >= IDENTIFIER_FROM and 2 * n_distinct > summary.n_present
+    looks_unique = n_distinct >= settings.identifier_from and 2 * n_distinct > summary.n_present
     if looks_unique and summary.kind in ("text", "mixed") and not summary.chosen:
         return f"an identifier, {n_distinct:,} distinct values in {summary.n_present:,} rows"
     return ""
 
 
-def _origin(summary: ColumnSummary) -> int:
-    if not isinstance(summary.low, int) or not isinstance(summary.high, int):
-        return 0
-    return summary.low if max(abs(summary.low), abs(summary.high)) > EXACT else 0
-
-
-def _discrete_values(summary: ColumnSummary, origin: int) -> tuple[float, ...]:
-    if summary.counts is None or len(summary.counts) > MAX_DISCRETE:
+def _discrete_values(summary: ColumnSummary, origin: int, settings: Columns) -> tuple[float, ...]:
+    if summary.counts is None or len(summary.counts) > settings.max_distinct:
         return ()
-    if len(summary.counts) > 1 and summary.n_present < MIN_REPEATS * len(summary.counts):
+    if len(summary.counts) > 1 and summary.n_present < settings.min_repeats * len(summary.counts):
         return ()
     # The values of a numeric column are numbers, whatever the type of categories in general says.
     numbers = [value for value in summary.counts if not isinstance(value, str)]

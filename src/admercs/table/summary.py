@@ -20,6 +20,7 @@ from admercs.table.values import KIND_WORDS, TEMPORAL, Kind, RawColumn, describe
 
 Category = str | bool | int | float
 Counts = dict[Category, int] | None
+Nominal = Literal["auto"] | Sequence[str | int]
 
 NUMERIC_CAP = 256
 """Distinct numbers that are remembered: enough to give each its own bin (see ``bins``)."""
@@ -73,28 +74,19 @@ class TableSummary:
 
 
 def summarise(
-    frame: Frame,
-    nominal: Literal["auto"] | Sequence[str | int] = "auto",
-    partition: int | None = None,
+    frame: Frame, nominal: Nominal = "auto", partition: int | None = None
 ) -> TableSummary:
     """Look at every column once, one at a time.
 
     ``nominal`` lists names or positions of columns that are to be nominal whatever their values
     are. ``partition`` is the number of the part of a larger table, for messages.
-
-    Examples
-    --------
-    >>> from admercs.table import read_frame
-    >>> summary = summarise(read_frame([[1.5, "red"], [2.5, None]]))
-    >>> [(column.role, column.n_missing) for column in summary.columns]
-    [('numeric', 0), ('nominal', 1)]
     """
     chosen = _positions(nominal, frame)
     columns = tuple(_summarise_column(frame, j, j in chosen) for j in range(frame.n_columns))
     return TableSummary(columns, frame.n_rows, frame.named, frame.has_names, partition)
 
 
-def _positions(nominal: Literal["auto"] | Sequence[str | int], frame: Frame) -> set[int]:
+def _positions(nominal: Nominal, frame: Frame) -> set[int]:
     if isinstance(nominal, str):
         if nominal == "auto":
             return set()
@@ -228,17 +220,8 @@ def merge_summaries(summaries: Iterable[TableSummary]) -> TableSummary:
 
     Parts without rows, and columns without a single value in a part, fit to anything. If columns of
     two parts differ in name, order or kind, a ValueError names the part and the column.
-
-    Examples
-    --------
-    >>> from admercs.table import read_frame
-    >>> parts = [summarise(read_frame([[k], [k + 1]])) for k in range(3)]
-    >>> merge_summaries(parts).columns[0].counts
-    {0: 1, 1: 2, 2: 2, 3: 1}
     """
-    if not (parts := list(summaries)):
-        raise ValueError("There is no part to merge.")
-    merged = reduce(_merge, parts)
+    merged = reduce(_merge, summaries)
     columns = tuple(
         replace(column, counts=dict(sorted(column.counts.items()))) if column.counts else column
         for column in merged.columns

@@ -31,7 +31,7 @@ KIND_WORDS: dict[Kind, str] = {
 
 # numpy counts months and years unevenly in days, and weeks and minutes are of no use to a reader.
 _PLAIN_UNIT = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}
-_UNITS = ("D", "s", "ms", "us", "ns")
+UNITS = ("D", "s", "ms", "us", "ns")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def from_times(values: Array, name: str) -> RawColumn:
     plain = _PLAIN_UNIT.get(unit, unit)
     if not is_date and plain == "D":
         plain = "s"  # a day of a calendar is a date, 24 hours are so many seconds
-    if plain not in _UNITS:
+    if plain not in UNITS:
         plain = "ns"
     counted = values.astype(f"{values.dtype.kind}8[{plain}]", copy=False)
     missing = np.isnat(counted)

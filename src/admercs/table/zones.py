@@ -10,13 +10,7 @@ _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d\d):?(\d\d)")
 
 
 def zone_of(name: str) -> dt.tzinfo:
-    """Return the time zone that a column names.
-
-    Examples
-    --------
-    >>> zone_of("Europe/Brussels"), zone_of("+05:30").utcoffset(None)
-    (zoneinfo.ZoneInfo(key='Europe/Brussels'), datetime.timedelta(seconds=19800))
-    """
+    """Return the time zone that a column names."""
     match = _OFFSET.fullmatch(name)
     if match is None:
         return ZoneInfo(name)
@@ -26,13 +20,7 @@ def zone_of(name: str) -> dt.tzinfo:
 
 
 def zone_name(zone: dt.tzinfo | str) -> str:
-    """Return a name that :func:`zone_of` understands; UTC for a zone that has none.
-
-    Examples
-    --------
-    >>> zone_name("UTC+02:00"), zone_name(dt.timezone(dt.timedelta(hours=-3), "BRT"))
-    ('+02:00', '-03:00')
-    """
+    """Return a name that :func:`zone_of` understands; UTC for a zone that has none."""
     if isinstance(zone, str):
         name: str = zone
     else:  # ZoneInfo has a key, pytz a zone, and dateutil the file that it read

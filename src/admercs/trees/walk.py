@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.arrays import Floats, ShortInts
 from admercs.trees.forest import Forest
 
 # Rows walked together: few enough that a column of them stays in the cache.
 CHUNK = 8192
 
 
-def find_leaves(forest: Forest, block: NDArray[np.float64], out: NDArray[np.int32]) -> None:
+def find_leaves(forest: Forest, block: Floats, out: ShortInts) -> None:
     """Write the leaf of each row of a block (columns x rows) in each tree."""
     rows, spare = np.empty((2, CHUNK), np.int32)
     end = np.empty(len(forest.feature), np.int64)
@@ -25,25 +25,14 @@ def find_leaves(forest: Forest, block: NDArray[np.float64], out: NDArray[np.int3
 
 @kernel
 def walk_down(  # type: ignore[no-untyped-def]
-    root,
-    feature,
-    threshold,
-    subset,
-    missing_left,
-    right,
-    subsets,
-    block,
-    start,
-    rows,
-    spare,
-    end,
-    out,
-):
-    """Take the rows from `start` on, as many as `rows` has room for, down each tree as it was grown.
+    root, feature, threshold, subset, missing_left, right, subsets, block, start, rows, spare,
+    end, out,
+):  # fmt: skip
+    """Take the rows from `start` on, as many as `rows` has room for, down each tree.
 
-    Each node parts its rows: no row needs to remember where it is. Nodes come in preorder, so the rows of a node
-    begin where those of the last leaf ended. Which way a row goes cannot be predicted: it is written to both sides,
-    and only one of them moves on.
+    Each node parts its rows: no row needs to remember where it is. Nodes come in preorder, so the
+    rows of a node begin where those of the last leaf ended. Which way a row goes cannot be
+    predicted: it is written to both sides, and only one of them moves on.
     """
     one = np.uint64(1)  # unsigned: numba need not ask whether an index counts from the end
     n_rows = np.uint64(min(len(rows), block.shape[1] - start))

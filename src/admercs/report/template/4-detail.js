@@ -4,7 +4,7 @@ const LONG_TEXT = 120; // characters of a value that are shown at first
 
 function reasonPlot(reason) {
   if (reason.kind === "context") return contextFigure(data.contexts[reason.context]);
-  if (reason.kind === "neighbours") return null; // its text lists the rows
+  if (["isolation", "neighbours"].includes(reason.kind)) return null; // its text names the rows
   const column = data.columns[reason.target];
   const context = data.distributions[reason.distribution];
   if (!column || !context || !column.distribution) return null;
@@ -59,7 +59,7 @@ function reasonItem(reason) {
       type: "button", class: "link", text: "Show only rows of this context",
       on: { click: () => showContext(reason.context) },
     }));
-  if (reason.kind === "neighbours") text.append(neighbourList(reason.neighbours));
+  if (["isolation", "neighbours"].includes(reason.kind)) text.append(neighbourList(reason.neighbours));
   text.querySelector(".meter-fill").style.width = `${Math.min(100, 100 * reason.share)}%`;
   return el("li", { class: "reason" }, text, reasonPlot(reason));
 }
@@ -67,7 +67,7 @@ function reasonItem(reason) {
 // The rows that a row is most like; those that are listed here can be opened.
 function neighbourList(labels) {
   return el("ul", { class: "similar" }, ...labels.map((label) => {
-    const listed = data.rows.find((row) => row.label === label);
+    const listed = data.rows.find((row) => row.label === label || `row ${row.row}` === label);
     return el("li", {}, listed ? el("a", { href: "#row-" + listed.row, text: label }) : label);
   }));
 }
@@ -107,7 +107,6 @@ function rowText(row) {
   const lines = [`${row.label}   ${rowHeadline(row)}${row.association ? ", by association" : ""}`];
   row.reasons.forEach((reason, k) => lines.push(`  ${k + 1}. ${reason.text} (${percent(reason.share)} of the evidence)`));
   if (row.rest > 0.0005) lines.push(`  The rest, each less: ${percent(row.rest)} of the evidence`);
-  if (row.apart) lines.push(`  ${row.apart}`);
   return lines.join("\n");
 }
 
@@ -125,7 +124,6 @@ function detail(row) {
     row.association ? el("p", { class: "muted", text: "It stands out mainly because of the rows it belongs with, less by its own values." }) : null,
     row.reasons.length ? el("ol", { class: "reasons" }, ...row.reasons.map(reasonItem)) : el("p", { class: "muted", text: "Nothing is unusual about this row." }),
     row.rest > 0.0005 ? el("p", { class: "muted small", text: `Smaller reasons, not listed: ${percent(row.rest)} of the evidence.` }) : null,
-    row.apart ? el("p", { class: "muted small", text: row.apart }) : null,
     el("h4", { text: "All values of this row" }),
     valuesList(row));
 }

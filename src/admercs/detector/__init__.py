@@ -1,1 +1,0 @@
-"""The detector: a fitted model, and how it is fitted, scored and kept."""

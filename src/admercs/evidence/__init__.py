@@ -1,1 +1,0 @@
-"""The evidence: rows and contexts inform each other (method, step 3)."""

@@ -1,0 +1,162 @@
+"""Border smoothing: near a threshold, a value is also scored by the context across.
+
+A tree cuts where the training rows say, but a row just beyond the cut may well belong to the other
+side. A border zone lies around every threshold, as wide as a few smallest leaves: no tree sees
+finer than those. A row inside the zone has ω raised to that of the context across, times its
+nearness to the threshold: 1 at the threshold, 0 at the end of the zone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.density.likelihoods import Likelihoods
+from admercs.method.tail import LoneValues, read_lowered
+from admercs.method.views import BlockViews
+from admercs.trees.forest import Forest
+
+
+class BorderZones(NamedTuple):
+    """Where the zone of each numeric split begins and ends; NaN for other nodes."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def find_zones(
+    forest: Forest,
+    edges: Sequence[NDArray[np.float64]],
+    code_counts: Sequence[NDArray[np.int64]],
+    zone_rows: int,
+) -> BorderZones:
+    """Find the border zones of all splits, given the rows per code of each column."""
+    lower, upper = np.full((2, len(forest.feature)), np.nan)
+    # Between the groups of a leaf is no border: the same node scores both sides.
+    numeric = (forest.feature >= 0) & (forest.subset < 0) & forest.paid
+    for m in np.unique(forest.feature[numeric]):
+        nodes = np.flatnonzero(numeric & (forest.feature == m))
+        zone = border_zone(edges[m], code_counts[m], forest.bin[nodes], zone_rows)
+        lower[nodes], upper[nodes] = zone
+    return BorderZones(lower, upper)
+
+
+def border_zone(
+    edges: NDArray[np.float64],
+    code_counts: NDArray[np.int64],
+    bins: NDArray[np.int32],
+    zone_rows: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return where the border zones around some thresholds of one column begin and end.
+
+    A zone is made of whole bins that hold fewer than `zone_rows` rows on either side, so a value
+    that many rows share is never inside. `bins` are the thresholds: codes up to this one go left,
+    and 0 means that only missing values do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> border_zone(np.arange(10) + 0.5, np.append(0, np.ones(11, int)), np.array([5]), 3)
+    (array([2.5]), array([6.5]))
+    """
+    below = np.concatenate([[0], np.cumsum(code_counts[1:])])  # rows with at most this code
+    # The first code whose bin ends outside the zone, on either side.
+    last = np.searchsorted(below, below[bins] + zone_rows)
+    first = np.searchsorted(below, below[bins] - zone_rows, side="right")
+    bounds = np.concatenate([[-np.inf], edges, [np.inf]])
+    lower = bounds[np.clip(first, 1, np.maximum(bins, 1))]
+    upper = bounds[np.clip(last - 1, bins, len(edges))]
+    return lower, upper
+
+
+class BorderStep:
+    """Raises log ω of values that are odd in their context but not across its border."""
+
+    def __init__(
+        self,
+        forest: Forest,
+        zones: BorderZones,
+        own: Likelihoods,
+        lone: LoneValues | None,
+        most: float,
+    ) -> None:
+        self._forest, self._zones, self._lone = forest, zones, lone
+        self._trees = np.flatnonzero(np.diff(forest.root) > 1).tolist()
+        self._own, self._most = own, math.log(most)
+
+    def apply(self, views: BlockViews) -> None:
+        """Raise ``views.log_omega``; where the whole table finds a value odder, nothing changes."""
+        for m in self._trees:
+            log_omega = views.log_omega[m]
+            odd = np.flatnonzero((log_omega < self._most) & (log_omega < views.marginal[m]))
+            across, nearness = self._look_across(m, views.block, odd)
+            found = across >= 0
+            odd = odd[found]
+            there = read_lowered(self._lone, self._own, m, across[found], views.block[m, odd])
+            smoothed = np.minimum(there + np.log(nearness[found]), self._most)
+            log_omega[odd] = np.maximum(log_omega[odd], smoothed)
+
+    def _look_across(
+        self, tree: int, block: NDArray[np.float64], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the leaf across the nearest border of some rows, or -1, and how near it is."""
+        forest, zones = self._forest, self._zones
+        across, nearness = np.empty(len(rows), np.int32), np.empty(len(rows))
+        # Only the arrays it needs: each argument takes time to compile.
+        look_across(
+            int(forest.root[tree]), forest.feature, forest.threshold, zones.lower, zones.upper,
+            forest.subset, forest.missing_left, forest.left, forest.right, forest.subsets,
+            block, rows, across, nearness,
+        )  # fmt: skip
+        return across, nearness
+
+
+@kernel
+def look_across(  # type: ignore[no-untyped-def]
+    root, feature, threshold, lower, upper, subset, missing_left, left, right, subsets,
+    block, rows, across, nearness,
+):  # fmt: skip
+    """Write the leaf across the nearest border of each row, or -1, and how near it is."""
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    for k in range(np.uint64(len(rows))):
+        across[k] = -1
+        row = np.uint64(rows[k])
+        best = 0.0
+        other = -1
+        crossed = False
+        node = np.uint64(root)
+        while True:
+            if feature[node] < 0:
+                if crossed:
+                    across[k] = node
+                if crossed or other < 0:
+                    break
+                # And down again from the other child of the nearest border's split.
+                node = np.uint64(other)
+                crossed = True
+                continue
+            value = block[np.uint64(feature[node]), row]
+            limit = threshold[node]
+            goes_left = value <= limit
+            if math.isnan(value):
+                goes_left = missing_left[node]
+            elif subset[node] >= 0:
+                code = np.uint64(value)
+                bits = subsets[subset[node], code >> np.uint64(6)] >> (code & np.uint64(63))
+                goes_left = bits & np.uint64(1) != np.uint64(0)
+            # Comparisons with a missing value or with a split by categories (NaN) are false.
+            near = 0.0
+            if limit < value < upper[node]:
+                near = (upper[node] - value) / (upper[node] - limit)
+            elif lower[node] < value <= limit:
+                near = (value - lower[node]) / (limit - lower[node])
+            if near > best and not crossed:
+                best = near
+                other = right[node] if goes_left else left[node]
+            node = np.uint64(left[node] if goes_left else right[node])
+        nearness[k] = best

@@ -1,0 +1,116 @@
+"""Evidence: from likelihoods to terms that add up.
+
+Evidence e = −log(1 − δ) adds up over independent views, so nothing is ever rounded to 1.
+
+Our form: before looking, the odds that a value is wrong are a : 1; a wrong value can be anything,
+a right one is as likely as ω says. A value contributes −log of the chance, after looking, that it
+is right: log(1 + a (1/ω − 1)). Small oddities, which every row has, hardly count, and large ones
+have no bound. Of the views of a value (leaf, ancestor, whole table) the least likely one counts.
+
+The paper's form (noisy-or): with v = λ + (1 − λ)(1 − ω) a view contributes −log(1 − γ_δ v), where
+log(1 − v) = log(1 − λ) + log ω.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from math import expm1, log1p
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from admercs._compile import kernel
+from admercs.method.settings import NoisyOr, Odds
+from admercs.method.views import MARGINAL
+
+# Of the polynomial for everyday evidence; odd, as two sums run at the same time.
+DEGREE = 13
+# The code of `MARGINAL` as a kernel needs it.
+_MARGINAL = np.uint8(MARGINAL)
+
+Floats = NDArray[np.float64]
+
+
+def pattern_evidence(
+    log_omega: Floats,
+    marginal: Floats,
+    has_marginal: NDArray[np.bool_],
+    speaker: NDArray[np.uint8],
+    evidence: Odds | NoisyOr,
+) -> Floats:
+    """Return the evidence of the values of a block (columns x rows).
+
+    Where the whole table finds a value less likely, its view replaces that in `log_omega`, and
+    `speaker` says so. `has_marginal` says of each column whether the table's view is another one
+    than the leaf's.
+    """
+    for m in np.flatnonzero(has_marginal).tolist():
+        lower = marginal[m] < log_omega[m]
+        np.copyto(log_omega[m], marginal[m], where=lower)
+        np.copyto(speaker[m], _MARGINAL, where=lower)
+    if isinstance(evidence, NoisyOr):
+        return noisy_or(log_omega, evidence.gamma_delta)
+    out = np.empty(log_omega.shape)
+    _weigh(log_omega.ravel(), evidence.odds, odds_series(evidence.odds), out.ravel())
+    return out
+
+
+def noisy_or(log_not_v: Floats, gamma: float) -> Floats:
+    """Return −log(1 − γ v) from log(1 − v); never less than 0.
+
+    log1p and expm1 keep full precision at both ends: v near 0 and v near 1.
+    """
+    evidence = -log_not_v if gamma == 1.0 else -np.log1p(gamma * np.expm1(log_not_v))
+    return np.maximum(0.0, evidence)
+
+
+@lru_cache(maxsize=8)
+def odds_series(odds: float) -> Floats:
+    """Return our evidence of ω ≥ 1/e as a polynomial: u q(2 u − 1) with u = −log ω.
+
+    Most values are in this range, and the logarithm of an exponential takes much longer. The
+    polynomial is precise to some 1e-15. Its coefficients come with the highest power first.
+    """
+
+    def quotient(t: float) -> float:
+        u = (t + 1) / 2
+        return log1p(odds * expm1(u)) / u
+
+    powers = chebyshev.cheb2poly(chebyshev.chebinterpolate(np.vectorize(quotient), DEGREE))
+    series = np.zeros(DEGREE + 1)  # highest ones that vanish are left out
+    series[-len(powers) :] = powers[::-1]
+    return series
+
+
+@kernel
+def _weigh(log_omega, odds, series, out):  # type: ignore[no-untyped-def]
+    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+    for i in range(np.uint64(len(log_omega))):
+        view = log_omega[i]
+        if view < -1.0:
+            out[i] = math.log((1.0 - odds) + odds * math.exp(-view))
+        else:
+            t = -2.0 * view - 1.0
+            odd = 0.0  # two sums at the same time
+            even = 0.0
+            for k in range(0, DEGREE, 2):
+                odd = odd * (t * t) + series[k]
+                even = even * (t * t) + series[k + 1]
+            out[i] = (0.0 - view) * (odd * t + even)
+
+
+def log_complement(log_p: Floats) -> Floats:
+    """Return log(1 − p) from log p.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(log_complement(np.log([0.25, 0.5]))).round(6)
+    array([0.75, 0.5 ])
+    """
+    # Near p = 1 the difference is in expm1, near p = 0 in log1p.
+    with np.errstate(divide="ignore"):
+        near_one = np.log(-np.expm1(log_p))
+        return np.where(log_p > -0.5, near_one, np.log1p(-np.exp(log_p)))

@@ -1,0 +1,221 @@
+"""The rows of a table as fitting sees them: in one piece or in many.
+
+Fitting is written once over this interface. A *pass* calls a function for every piece of the
+table; its results stay with the pieces (`Kept`) or are merged and brought to the caller. A table in
+memory is one piece. Functions are pure: they may run anywhere and again.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.progress import Progress
+from admercs.table.frame import Frame
+from admercs.table.prepared import Prepared, prepare
+from admercs.table.schema import Schema
+from admercs.table.summary import TableSummary, summarise
+
+Floats = NDArray[np.float64]
+
+Kept = list[Any]
+"""One result per piece, which stays where the piece is."""
+
+
+Several = Sequence[Kept]
+Function = Callable[..., Any]
+Work = Callable[[list[int]], list[Any]]
+
+
+class Rows(ABC):
+    """The rows of a table in pieces."""
+
+    n_jobs: int
+    """Threads of the caller."""
+
+    def keep(
+        self,
+        phase: str,
+        function: Function,
+        *kept: Kept,
+        shared: Sequence[Any] = (),
+        uses_up: bool = False,
+    ) -> Kept:
+        """Call ``function(*kept_of_piece, *shared)`` for every piece.
+
+        `uses_up` says that the function changes what is kept, which is not used afterwards.
+        """
+        return self._keep(phase, function, kept, shared, uses_up)
+
+    def read(
+        self,
+        phase: str,
+        function: Function,
+        *kept: Kept,
+        shared: Sequence[Any] = (),
+        columns: Sequence[int] | None = None,
+    ) -> Kept:
+        """Call ``function(table, *kept_of_piece, *shared)`` for every piece of the table.
+
+        `columns` are the used columns that the function looks at; all if it is not given.
+        """
+        return self._read(phase, function, kept, shared, columns)
+
+    @abstractmethod
+    def summary(self, nominal: Any) -> TableSummary:
+        """Summarise the columns; the first pass over the table."""
+
+    @abstractmethod
+    def open(self, schema: Schema) -> None:
+        """Use a schema from now on: pieces of the table are `Prepared`."""
+
+    @abstractmethod
+    def _keep(
+        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], uses_up: bool
+    ) -> Kept: ...
+
+    @abstractmethod
+    def _read(
+        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], columns: Any
+    ) -> Kept: ...
+
+    @abstractmethod
+    def pick(self, kept: Kept, k: int) -> Kept:
+        """Return the k-th member of each result."""
+
+    @abstractmethod
+    def merge(self, function: Callable[[list[Any]], Any], kept: Kept) -> Any:
+        """Merge the results of all pieces by an associative function of a list."""
+
+    @abstractmethod
+    def gather(self, kept: Kept) -> list[Any]:
+        """Bring the results of all pieces to the caller, in the order of the pieces."""
+
+    @abstractmethod
+    def first_rows(self) -> list[int]:
+        """Return the number of the first row of each piece."""
+
+    @abstractmethod
+    def spread(self, array: Floats) -> Kept:
+        """Give each piece its part of an array with an entry per row."""
+
+    @abstractmethod
+    def share(self, value: Any) -> Any:
+        """Prepare a large value to be passed to many pieces as `shared`."""
+
+    @abstractmethod
+    def quantiles(self, kept: Kept, levels: Floats) -> Floats:
+        """Return exact quantiles of the numbers of all pieces, as ``numpy.quantile`` does."""
+
+    @abstractmethod
+    def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
+        """Call `work` for batches of the items 0 … n − 1; join the lists it returns.
+
+        `most` is the largest batch that fits into memory together; None: all.
+        """
+
+
+class _LastColumn(Prepared):
+    """A table that remembers, in each thread, the last column it was asked for.
+
+    The steps on a column follow each other, and a column may lie scattered in its table.
+    """
+
+    def __init__(self, table: Prepared) -> None:
+        self.n_rows, self.n_columns = table.n_rows, table.n_columns
+        self.block, self.some = table.block, table.some  # type: ignore[method-assign]
+        self._whole, self._last = table, threading.local()
+
+    def column(self, m: int) -> Floats:
+        """Return the working values of used column ``m``."""
+        if getattr(self._last, "number", None) != m:
+            self._last.values, self._last.number = self._whole.column(m), m
+        values: Floats = self._last.values
+        return values
+
+
+class RowsInMemory(Rows):
+    """All rows of a table as one piece; the work on columns is done in threads."""
+
+    def __init__(self, frame: Frame, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        self._frame, self.n_jobs, self._progress = frame, max(1, n_jobs), progress
+        self._table: Prepared | None = None
+
+    @property
+    def table(self) -> Prepared:
+        """The table, once it is opened."""
+        if self._table is None:
+            raise RuntimeError("the table has not been opened with a schema yet")
+        return self._table
+
+    def summary(self, nominal: Any) -> TableSummary:
+        """Summarise the columns."""
+        return summarise(self._frame, nominal)
+
+    def open(self, schema: Schema) -> None:
+        """Use a schema from now on."""
+        self._table = _LastColumn(prepare(self._frame, schema))
+
+    def _keep(
+        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], uses_up: bool
+    ) -> Kept:
+        result = [function(*(each[0] for each in kept), *shared)]
+        self._tell(phase, 1, 1)
+        return result
+
+    def _read(
+        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], columns: Any
+    ) -> Kept:
+        return self._keep(phase, partial(function, self.table), kept, shared, uses_up=False)
+
+    def pick(self, kept: Kept, k: int) -> Kept:
+        """Return the k-th member of the result."""
+        return [kept[0][k]]
+
+    def merge(self, function: Callable[[list[Any]], Any], kept: Kept) -> Any:
+        """Return the only result."""
+        return kept[0]
+
+    def gather(self, kept: Kept) -> list[Any]:
+        """Return the only result."""
+        return kept
+
+    def first_rows(self) -> list[int]:
+        """Return the number of the first row."""
+        return [0]
+
+    def spread(self, array: Floats) -> Kept:
+        """Return the array as that of the only piece."""
+        return [array]
+
+    def share(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def quantiles(self, kept: Kept, levels: Floats) -> Floats:
+        """Return quantiles of the numbers."""
+        return np.quantile(kept[0], levels)
+
+    def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
+        """Work on one item after the other, in threads."""
+        results: list[Any] = []
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            try:
+                for found in pool.map(lambda item: work([item]), range(n_items)):
+                    results += found
+                    self._tell(phase, len(results), n_items)
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return results
+
+    def _tell(self, phase: str, done: int, total: int) -> None:
+        if self._progress is not None and phase:
+            self._progress(phase, done, total)

@@ -1,0 +1,274 @@
+"""Scoring rows with a fitted model, a block at a time.
+
+The order of the steps:
+
+1. every tree finds the row's leaf;
+2. the leaf's scoring node and the whole table say how likely the value is;
+3. `tail`: values far outside of the rest are less likely than that;
+4. `border`: near a threshold the context across counts, too;
+5. `discount`: what the context explains counts less in the whole table;
+6. `ancestor`: a wider context may find the value less likely;
+7. `odds`: the least likely view becomes evidence;
+8. `contexts`: anomalous contexts add evidence to their rows;
+9. `neighbours`: rows far from all others have more, and those like odd rows.
+
+A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
+Every row is computed on its own, so results do not depend on how a table is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from admercs.density.likelihoods import Likelihoods
+from admercs.density.lookup import read_likelihood
+from admercs.method.ancestor import AncestorStep, undiscount
+from admercs.method.border import BorderStep
+from admercs.method.contexts import ContextStep
+from admercs.method.discount import DiscountStep
+from admercs.method.neighbours import Nearest
+from admercs.method.odds import pattern_evidence
+from admercs.method.settings import Odds
+from admercs.method.tail import TailStep, find_lone_values, read_lowered
+from admercs.method.views import ANCESTOR, MARGINAL, BlockViews
+from admercs.pipeline.model import Model
+from admercs.table.prepared import Prepared
+from admercs.trees.walk import find_leaves
+
+BLOCK = 32768
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+
+class Parts(NamedTuple):
+    """What the model says about a block of rows; arrays are columns x rows.
+
+    The evidence of row i is the sum over columns of ``pattern``, ``context``, ``isolation`` and
+    ``neighbours``.
+    """
+
+    leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
+    speaker: NDArray[np.uint8]  # whose view counts: OWN, ANCESTOR or MARGINAL
+    log_omega: Floats  # the likelihood by that view; an ancestor's is discounted
+    pattern: Floats  # evidence of the value
+    context: Floats | None  # evidence of sitting in an anomalous context
+    isolation: Floats | None  # evidence of being far from all rows, mostly in this column
+    neighbours: Floats | None  # evidence of being like rows that are odd in this column
+
+    def cells(self) -> Floats:
+        """Return the evidence per column and row."""
+        cells = self.pattern
+        for part in (self.context, self.isolation, self.neighbours):
+            cells = cells if part is None else cells + part
+        return cells
+
+    def evidence(self) -> Floats:
+        """Return the evidence per row."""
+        return _sum_over_columns((self.pattern, self.context, self.isolation, self.neighbours))
+
+    def association(self) -> Floats:
+        """Return the evidence per row that comes from contexts and neighbours."""
+        own = np.zeros((1, self.pattern.shape[1]))
+        return _sum_over_columns((own, self.context, self.neighbours))
+
+    def take(self, rows: NDArray[np.integer] | slice) -> Parts:
+        """Return some of the rows."""
+        some: Any = (None if part is None else part[..., rows] for part in self)
+        return Parts(*some)
+
+    def nodes(self, model: Model) -> NDArray[np.int32]:
+        """Return the node whose view counts."""
+        nodes = model.scoring.own[self.leaf]
+        nodes = np.where(self.speaker == ANCESTOR, model.scoring.ancestor[self.leaf], nodes)
+        roots = model.forest.root[:-1, None]
+        return np.where(self.speaker == MARGINAL, roots, nodes).astype(np.int32)
+
+    def log_likelihoods(self, model: Model) -> Floats:
+        """Return log ω of each value by the view that counts."""
+        log_omega = self.log_omega.copy()
+        if model.method.ancestor is not None:
+            by_ancestor = self.speaker == ANCESTOR
+            log_omega[by_ancestor] = undiscount(log_omega[by_ancestor], model.method.ancestor.odds)
+        return log_omega
+
+
+def _sum_over_columns(parts: Iterable[Floats | None]) -> Floats:
+    """Add up the columns of each part, then the parts: in this order, so sums can be compared."""
+    return sum_in_order([sum_in_order(part) for part in parts if part is not None])
+
+
+def sum_in_order(arrays: Floats | list[Floats]) -> Floats:
+    """Add up one array after the other; numpy's order depends on the number of rows."""
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+def join_parts(parts: list[Parts]) -> Parts:
+    """Put the parts of several blocks together."""
+    joined: Any = (
+        None if some[0] is None else np.concatenate(some, axis=-1)
+        for some in zip(*parts, strict=True)
+    )
+    return Parts(*joined)
+
+
+class LikelihoodStep(Protocol):
+    """A step that changes the likelihoods of a block."""
+
+    def apply(self, views: BlockViews) -> None:
+        """Change ``views.log_omega`` or ``views.marginal`` in place."""
+        ...
+
+
+class Scorer:
+    """A model made ready for scoring rows."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._positions = model.positions
+        method, forest, likelihoods = model.method, model.forest, model.likelihoods
+        roots = forest.roots
+        self._own = _seen_from(likelihoods, model.scoring.own)
+        self._whole_table = _seen_from(likelihoods, roots)
+        # A tree without a split is its own marginal view.
+        self._has_marginal = (np.diff(forest.root) > 1) & method.marginal
+        self._lone = None
+        self._steps: list[LikelihoodStep] = []
+        if method.tail is not None:
+            self._lone = find_lone_values(likelihoods, forest.root)
+            self._steps.append(TailStep(likelihoods, forest.root, method.tail))
+        if method.border is not None and model.zones is not None:
+            most = method.border.most
+            self._steps.append(BorderStep(forest, model.zones, self._own, self._lone, most))
+        if method.discount is not None:
+            self._steps.append(DiscountStep(forest, model.scoring.own, method.discount))
+        if method.ancestor is not None:
+            ancestor, odds = model.scoring.ancestor, method.ancestor.odds
+            self._steps.append(AncestorStep(ancestor, roots, likelihoods, self._lone, odds))
+        self._contexts: ContextStep | None = None
+        if method.feedback is not None and len(model.contexts.leaf):
+            self._contexts = ContextStep(model.contexts, forest, method.feedback, method.evidence)
+
+    def score(self, block: Floats, leaf: NDArray[np.int32] | None = None) -> Parts:
+        """Return all there is to say about the rows of a block (columns x rows)."""
+        parts = self.score_alone(block, leaf)
+        known = self.model.references
+        if known is None:
+            return parts
+        return add_neighbours(parts, self.model, block, known.compare(block))
+
+    def own_likelihoods(self, block: Floats, leaf: NDArray[np.int32]) -> Floats:
+        """Return log ω of the values of a block by the leaves' own scoring nodes."""
+        log_omega = np.empty(block.shape)
+        for m in range(len(block)):
+            read_lowered(self._lone, self._own, m, leaf[m], block[m], log_omega[m])
+        return log_omega
+
+    def score_alone(self, block: Floats, leaf: NDArray[np.int32] | None = None) -> Parts:
+        """Return what there is to say before rows are compared with others.
+
+        `leaf` is each row's leaf in each tree, where that is known already.
+        """
+        if leaf is None:
+            leaf = np.empty(block.shape, np.int32)
+            find_leaves(self.model.forest, block, leaf)
+        log_omega = self.own_likelihoods(block, leaf)
+        marginal, far = np.zeros((2, *block.shape))
+        speaker = np.zeros(block.shape, np.uint8)
+        if self.model.method.marginal:
+            for m, is_other in enumerate(self._has_marginal):
+                if is_other:
+                    read_likelihood(self._whole_table, m, leaf[m], block[m], marginal[m])
+                else:
+                    marginal[m] = log_omega[m]
+        views = BlockViews(leaf, block, log_omega, marginal, far, speaker)
+        for step in self._steps:
+            step.apply(views)
+        evidence = self.model.method.evidence
+        pattern = pattern_evidence(log_omega, marginal, self._has_marginal, speaker, evidence)
+        context = None
+        if self._contexts is not None:
+            context = self._contexts.apply(leaf, block, log_omega)
+        return Parts(leaf, speaker, log_omega, pattern, context, None, None)
+
+
+def add_neighbours(parts: Parts, model: Model, block: Floats, nearest: Nearest) -> Parts:
+    """Add isolation and neighbour evidence to the parts of a block."""
+    references, settings = model.references, model.method.neighbours
+    if references is None or settings is None:
+        return parts
+    own = parts.evidence()
+    isolation = None
+    if settings.isolation is not None:
+        odds = model.method.evidence.odds if isinstance(model.method.evidence, Odds) else 1.0
+        alone = references.isolation(nearest.distance, settings.isolation, odds)
+        isolation = np.ascontiguousarray(references.by_column(block, alone).T)
+        own = own + sum_in_order(isolation)
+    added = np.ascontiguousarray(references.added(nearest.evidence, own).T)
+    return parts._replace(isolation=isolation, neighbours=added)
+
+
+def _seen_from(likelihoods: Likelihoods, node: NDArray[np.integer]) -> Likelihoods:
+    """Return likelihoods that take a leaf for the node that scores it."""
+    return likelihoods._replace(slot=likelihoods.slot[node])
+
+
+def score_evidence(
+    model: Model, table: Prepared, n_jobs: int = 1, progress: Progress | None = None
+) -> Floats:
+    """Return the evidence of each row."""
+    scorer = Scorer(model)
+    out = np.empty(table.n_rows)
+
+    def work(start: int, stop: int) -> None:
+        out[start:stop] = scorer.score(table.block(start, stop)).evidence()
+
+    run_blocks(work, table.n_rows, n_jobs, progress)
+    return out
+
+
+def score_cells(model: Model, table: Prepared, n_jobs: int = 1) -> Floats:
+    """Return the evidence per row and column of the table; unused columns have none."""
+    scorer = Scorer(model)
+    out = np.zeros((table.n_rows, len(model.schema.columns)))
+    positions = model.positions
+
+    def work(start: int, stop: int) -> None:
+        out[start:stop, positions] = scorer.score(table.block(start, stop)).cells().T
+
+    run_blocks(work, table.n_rows, n_jobs)
+    return out
+
+
+def score_parts(model: Model, table: Prepared, n_jobs: int = 1) -> Parts:
+    """Return all there is to say about each row."""
+    scorer = Scorer(model)
+    found: dict[int, Parts] = {}
+
+    def work(start: int, stop: int) -> None:
+        found[start] = scorer.score(table.block(start, stop))
+
+    run_blocks(work, table.n_rows, n_jobs)
+    if not found:
+        return scorer.score(table.block(0, 0))
+    return join_parts([found[start] for start in sorted(found)])
+
+
+def run_blocks(
+    work: Callable[[int, int], None], n_rows: int, n_jobs: int, progress: Progress | None = None
+) -> None:
+    """Call ``work(start, stop)`` for all blocks of rows, in threads."""
+    starts = range(0, n_rows, BLOCK)
+    with ThreadPoolExecutor(max(1, n_jobs)) as pool:
+        tasks = pool.map(lambda start: work(start, min(start + BLOCK, n_rows)), starts)
+        for done, _ in enumerate(tasks, start=1):
+            if progress is not None:
+                progress(done, len(starts))

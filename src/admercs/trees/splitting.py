@@ -1,0 +1,254 @@
+"""The search for a node's best split, from its histogram alone.
+
+Gains are compared strictly and columns, codes and orders are tried in a fixed sequence, so equal
+gains go to the lowest column and then to the lowest threshold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from admercs._compile import kernel
+from admercs.arrays import Bools, Ints, Keys, ShortInts
+from admercs.trees.criteria import ENTROPY, VARIANCE, XLOGX, TreeRules, xlogx
+from admercs.trees.targets import SCALE_BITS
+
+# Entropy is costly, so a column with many codes is first looked at in steps of this size.
+STRIDE = 8
+# A nominal input and a nominal target: one order of the categories per frequent class is tried.
+MAX_ORDERS = 8
+NOTHING = -np.inf
+
+
+@kernel
+def weigh_split(left, totals, criterion, table):  # type: ignore[no-untyped-def]
+    """Return the rows on both sides of a split and the sum of their purities.
+
+    See `criteria.purity`. The purity of moments is the part of the sum of squares that the mean
+    explains.
+    """
+    if criterion == VARIANCE:
+        n_left = left[0]
+        n_right = totals[0] - n_left
+        pure = 0.0
+        if n_left > 0 and n_right > 0:
+            unit = np.float64(1 << SCALE_BITS)
+            mass_left = left[1] / unit
+            mass_right = (totals[1] - left[1]) / unit
+            pure = mass_left * mass_left / n_left + mass_right * mass_right / n_right
+        return n_left, n_right, pure
+    n_left, n_right = np.int64(0), np.int64(0)  # a plain 0 is a type of its own
+    pure_left, pure_right = 0.0, 0.0
+    for s in range(np.uint64(len(totals))):
+        rows_left = left[s]
+        rows_right = totals[s] - rows_left
+        n_left += rows_left
+        n_right += rows_right
+        if criterion == ENTROPY:
+            pure_left += xlogx(rows_left, table)
+            pure_right += xlogx(rows_right, table)
+        else:
+            pure_left += np.float64(rows_left) * np.float64(rows_left)
+            pure_right += np.float64(rows_right) * np.float64(rows_right)
+    if criterion == ENTROPY:
+        pure = pure_left - xlogx(n_left, table) + (pure_right - xlogx(n_right, table))
+    else:
+        pure = pure_left / n_left + pure_right / n_right
+    return n_left, n_right, pure
+
+
+@kernel
+def best_threshold(  # type: ignore[no-untyped-def]
+    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, work
+):
+    """Search the numeric columns; return purity, column, bin and whether missing values go left.
+
+    `work` holds statistics of left sides: work[0] the present one, work[1] that of one step before,
+    work[2] that of one step before the best threshold.
+
+    One long function: small ones would each be compiled twice, on their own and as part of this
+    one.
+    """
+    width = np.uint64(work.shape[1])
+    # The first of two moments counts the rows; so do all classes together.
+    n_counts = np.uint64(1) if criterion == VARIANCE else width
+    n_rows = np.int64(0)
+    for s in range(n_counts):
+        n_rows += totals[s]
+    left, before, best_before = work[0], work[1], work[2]
+    best, feature, best_bin, best_missing = NOTHING, -1, 0, 0
+    for f in range(len(is_nominal)):
+        if f == skip or is_nominal[f]:
+            continue
+        base = np.uint64(offsets[f]) * width
+        last = offsets[f + 1] - offsets[f] - 2  # the last code cannot be left of anything
+        any_missing = 0
+        for s in range(width):
+            if hist[base + s] != 0:
+                any_missing = 1
+        for missing_left in range(1 + any_missing):
+            # Coarse steps first, then closely around their optimum (everywhere if they met no valid
+            # split).
+            step = STRIDE if criterion == ENTROPY and last > 8 * STRIDE - 2 else 1
+            low, high = 0, last
+            value, found = NOTHING, -1
+            while step > 0:
+                for s in range(width):
+                    left[s] = best_before[s] if low > 0 else 0
+                    before[s] = 0
+                value, found = NOTHING, -1
+                # Missing values stay on the right unless they are to go left.
+                begin = base + np.uint64(max(low, 1 - missing_left)) * width
+                code = low
+                while code <= high:
+                    end = base + np.uint64(code + 1) * width
+                    n_left = np.int64(0)
+                    for s in range(width):
+                        rows = left[s]
+                        cell = begin + s
+                        while cell < end:
+                            rows += hist[cell]
+                            cell += width
+                        left[s] = rows
+                        if s < n_counts:
+                            n_left += rows
+                    begin = end
+                    if n_rows - n_left < min_leaf:
+                        break
+                    if n_left >= min_leaf:
+                        _, _, pure = weigh_split(left, totals, criterion, table)
+                        if pure > value:
+                            value, found = pure, code
+                            for s in range(width):
+                                best_before[s] = before[s]
+                    for s in range(width):
+                        before[s] = left[s]
+                    code += step
+                if found >= 0:
+                    low = max(0, found - step + 1)
+                    high = min(last, found + step - 1)
+                step = 1 if step > 1 else 0
+            if value > best:
+                best, feature, best_bin, best_missing = value, f, found, missing_left
+    return best, feature, best_bin, best_missing
+
+
+@kernel
+def best_subset(  # type: ignore[no-untyped-def]
+    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, ordered, missing_class,
+    left, keys, order, best_order,
+):  # fmt: skip
+    """Search the nominal columns; return purity, column, its categories here and how many go left.
+
+    `best_order` receives these categories, those that go left first. The rest is room to work in.
+    """
+    width = len(left)
+    one_order = criterion == VARIANCE or ordered or width <= 2
+    best, feature, best_present, best_count = NOTHING, -1, 0, 0
+    for f in range(len(is_nominal)):
+        if f == skip or not is_nominal[f]:
+            continue
+        for chosen in range(1 if one_order else min(width, MAX_ORDERS)):
+            # Sort the categories by the mean target, or by the share of one class; those without
+            # rows are left out.
+            present = 0
+            for code in range(offsets[f + 1] - offsets[f]):
+                cell = (offsets[f] + code) * width
+                n, total = 0, 0.0
+                if criterion == VARIANCE:
+                    n += hist[cell]
+                    total += hist[cell + 1]
+                else:
+                    for s in range(width):
+                        rows = hist[cell + s]
+                        n += rows
+                        if ordered and s != missing_class:
+                            total += np.float64(rows) * s
+                        elif not ordered and s == chosen:
+                            total += rows
+                if n == 0:
+                    continue
+                key = total / n
+                slot = present
+                while slot > 0 and keys[slot - 1] > key:  # equal keys stay in code order
+                    keys[slot], order[slot] = keys[slot - 1], order[slot - 1]
+                    slot -= 1
+                keys[slot], order[slot] = key, code
+                present += 1
+            for s in range(width):
+                left[s] = 0
+            for k in range(present - 1):
+                cell = (offsets[f] + order[k]) * width
+                for s in range(width):
+                    left[s] += hist[cell + s]
+                n_left, n_right, pure = weigh_split(left, totals, criterion, table)
+                if n_left >= min_leaf and n_right >= min_leaf and pure > best:
+                    best, feature, best_present, best_count = pure, f, present, k + 1
+                    for c in range(present):
+                        best_order[c] = order[c]
+    return best, feature, best_present, best_count
+
+
+def rows_per_code(
+    hist: ShortInts | Ints, offsets: Ints, column: int, width: int, criterion: int
+) -> Ints:
+    """Return how many rows of the node have each code of a column."""
+    counts = hist[offsets[column] * width : offsets[column + 1] * width].reshape(-1, width)
+    return (counts[:, 0] if criterion == VARIANCE else counts.sum(axis=1)).astype(np.int64)
+
+
+def settle_threshold(rows: Ints, code: int, missing_left: bool) -> tuple[int, bool]:
+    """Move a threshold to the middle of the gap between the codes with rows on its two sides.
+
+    Where no value is missing, unheard-of ones are sent to the larger side.
+    """
+    filled = np.flatnonzero(rows)
+    above = int(np.searchsorted(filled, code, side="right"))
+    low = int(filled[above - 1]) if above > 0 else 0
+    high = int(filled[above]) if above < len(filled) else len(rows) - 1
+    code = (low + high - 1) // 2
+    if rows[0] == 0:
+        missing_left = bool(rows[: code + 1].sum() >= rows[code + 1 :].sum())
+    return code, missing_left
+
+
+def fill_bits(rows: Ints, order: Ints, count: int, bits: Keys) -> None:
+    """Write the first `count` categories as bits; those without rows follow the larger side."""
+    goes_left = np.full(64 * len(bits), rows[order[:count]].sum() >= rows[order[count:]].sum())
+    goes_left[order] = np.arange(len(order)) < count
+    bits[:] = np.packbits(goes_left, bitorder="little").view("<u8")
+
+
+def best_split(
+    hist: ShortInts | Ints, totals: Ints, offsets: Ints, is_nominal: Bools, skip: int,
+    rules: TreeRules, bits: Keys,
+) -> tuple[int, int, bool, float]:  # fmt: skip
+    """Search all columns; return column, bin, side of missing values and purity.
+
+    Two searches instead of one: a table without nominal columns need not wait for theirs to be
+    compiled. Their room to work in is made here: an allocation in a kernel takes long to compile.
+    """
+    criterion = rules.criterion
+    pure, feature, code, missing_left = NOTHING, -1, 0, False
+    width = 2 if criterion == VARIANCE else len(totals)
+    known = hist, totals, offsets, is_nominal, skip, criterion, rules.min_leaf, XLOGX
+    n_nominal = np.count_nonzero(is_nominal)
+    if n_nominal < len(is_nominal):
+        work = np.empty((3, width), np.int64)
+        pure, feature, code, side = best_threshold(*known, work)
+        missing_left = bool(side)
+    if n_nominal > 0:
+        longest = int(np.diff(offsets).max())
+        order, best_order = np.empty((2, longest), np.int64)
+        subset_pure, column, present, count = best_subset(
+            *known, rules.ordered, rules.missing_class,
+            np.empty(width, np.int64), np.empty(longest), order, best_order,
+        )  # fmt: skip
+        if subset_pure > pure or (subset_pure == pure and 0 <= column < feature):
+            rows = rows_per_code(hist, offsets, column, width, criterion)
+            fill_bits(rows, best_order[:present], count, bits)
+            return column, 0, bool(bits[0] & np.uint64(1)), subset_pure
+    if feature >= 0:
+        rows = rows_per_code(hist, offsets, feature, width, criterion)
+        code, missing_left = settle_threshold(rows, code, missing_left)
+    return feature, code, missing_left, pure

@@ -1,0 +1,438 @@
+"""Damaged model files and random tables: nothing crashes, reads out of bounds or raises in vain.
+
+``python -m tests.fuzz --files 10000 --tables 10000`` runs them in child processes whose compiled
+code checks its bounds; each case depends on its number only. A short part runs with the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from admercs.method.settings import Method
+from admercs.pipeline.fit import fit_model
+from admercs.pipeline.model import Model
+from admercs.pipeline.model_file import HEADER, ModelFileError, load_model, save_model
+from admercs.pipeline.rows import RowsInMemory
+from admercs.pipeline.score import score_cells, score_evidence
+from admercs.table import prepare, read_frame
+
+Members = dict[str, Any]  # arrays, and the header as a dict
+BATCH = 200  # cases of a child process
+CHILD = [sys.executable, "-m", "tests.fuzz"]
+
+
+# ------------------------------------------------------------------------------- models and files
+
+
+def make_table(n: int = 240, seed: int = 0) -> pd.DataFrame:
+    """Return columns of all kinds, with gaps; the first rows break the pattern of the others."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 10, n)
+    kind = rng.integers(0, 3, n)
+    table = pd.DataFrame(
+        {
+            "x": x,
+            "y": 3 * x + rng.normal(scale=0.3, size=n),
+            "z": x + 10 * kind + rng.normal(scale=0.2, size=n),
+            "kind": np.array(["a", "b", "c"], object)[kind],
+            "count": kind + rng.integers(0, 2, n),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta((x * 30).astype(int), unit="D"),
+            "flag": kind == 1,
+            "same": 1,
+        }
+    )
+    table.loc[:24, "y"] -= 12
+    table.loc[:24, "z"] = rng.uniform(0, 30, 25)
+    for name in ("x", "kind"):
+        table.loc[rng.random(n) < 0.1, name] = None
+    return table
+
+
+def make_model(table: Any, method: Method | None = None) -> Model:
+    """Fit a model, without the warnings about columns that are set aside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit_model(RowsInMemory(read_frame(table)), method or Method()).model
+
+
+def make_extra(model: Model) -> dict[str, Any]:
+    """Return what a detector with default parameters keeps beside its model."""
+    names = ("method", "max_depth", "min_samples_leaf", "max_bins", "n_iter", "n_jobs")
+    parameters = dict.fromkeys((*names, "random_state"))
+    parameters |= {"nominal": "auto", "contamination": "auto", "verbose": 0}
+    n_columns = len(model.schema.columns)
+    return {
+        "parameters": parameters,
+        "offset": -3.0,
+        "n_iter": 2,
+        "n_features_in": n_columns,
+        "feature_names_in": model.schema.names if model.schema.has_names else None,
+    }
+
+
+def unpack(path: Path) -> Members:
+    """Return the members of a model file."""
+    with zipfile.ZipFile(path) as archive:
+        return {
+            name: json.loads(archive.read(name))
+            if name == HEADER
+            else np.load(io.BytesIO(archive.read(name)))
+            for name in archive.namelist()
+        }
+
+
+def pack(path: Path, members: Members) -> None:
+    """Write a file of these members, whatever they are."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            if isinstance(content, np.ndarray):
+                buffer = io.BytesIO()
+                np.save(buffer, content, allow_pickle=False)
+                archive.writestr(name, buffer.getvalue())
+            else:
+                archive.writestr(name, json.dumps(content))
+
+
+def use(path: Path, table: Any) -> str:
+    """Load a file and score a table with it; a file that is refused is as good."""
+    try:
+        model, _ = load_model(path)
+    except ModelFileError:
+        return "refused"
+    try:
+        prepared = prepare(read_frame(table), model.schema)
+    except ValueError:  # other columns
+        return "loaded"
+    evidence = score_evidence(model, prepared)
+    cells = score_cells(model, prepared)
+    assert evidence.shape == (prepared.n_rows,)
+    assert cells.shape == (prepared.n_rows, len(model.schema.columns))
+    return "scored"
+
+
+# --------------------------------------------------------------------------------------- mutations
+
+
+def change_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return another array in its place."""
+    some = rng.integers(0, max(1, array.size), rng.integers(1, 4))
+    flat = array.ravel()
+
+    def with_values(values: Any) -> np.ndarray:
+        changed = flat.copy()
+        if flat.size:
+            changed[some] = np.array(values).astype(array.dtype)
+        return changed.reshape(array.shape)
+
+    if array.dtype.kind == "f":
+        odd = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -1.0, 0.0, 1e30]
+    else:
+        info = np.iinfo(np.uint8 if array.dtype.kind == "b" else array.dtype)
+        odd = [info.min, info.max, info.max // 2, 0, max(info.min, -1), len(array), len(array) + 1]
+        odd = [int(np.clip(each, info.min, info.max)) for each in odd]
+    moved = flat[some] if flat.size else 0
+    others = (np.int8, np.int64, np.uint64, np.float32, np.float64, np.bool_, ">i4", "S3")
+    changes: list[Callable[[], np.ndarray]] = [
+        lambda: np.zeros_like(array),
+        lambda: array[:-1],
+        lambda: array[: len(array) // 2],
+        lambda: array[:0],
+        lambda: np.concatenate([array, array[-1:]]),
+        lambda: np.concatenate([array, array]),
+        lambda: array.astype(others[rng.integers(len(others))]),
+        lambda: array[::-1],
+        lambda: array.reshape(1, -1),
+        lambda: array[..., None],
+        lambda: np.asfortranarray(np.stack([array, array])),
+        lambda: np.array(0, array.dtype),
+        lambda: rng.permutation(flat).reshape(array.shape),
+        lambda: (
+            array.view(np.uint8).reshape(-1)[: array.size].view(bool)
+            if array.dtype.kind == "b"
+            else ~array
+            if array.dtype.kind in "iu"
+            else -array
+        ),
+    ]
+    for value in odd:
+        changes.append(lambda value=value: with_values(value))
+        changes.append(lambda value=value: np.full_like(array, value))
+    for step in (-2, -1, 1, 2):
+        changes.append(lambda step=step: with_values(moved + np.array(step).astype(array.dtype)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        changed = changes[rng.integers(len(changes))]()
+    if array.dtype.kind == "b" and rng.random() < 0.3:
+        changed = np.full(array.shape, 255, np.uint8).view(np.bool_)
+    return np.asarray(changed)
+
+
+ODD_VALUES: list[Any] = [
+    None, True, 0, -1, 1, 2, 255, 2**31, 2**63, -(2**64), 10**400, 0.5, -0.5, 1e308, float("nan"),
+    float("inf"), "", "auto", "x", "\udcff", "numeric", "nominal", "set aside", "text", "float",
+    "date", "../../x", [], [1], ["a", "a"], {}, {"type": "Trees"}, [[[]]],
+]  # fmt: skip
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each container inside a JSON value with each of its keys."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+def change_header(header: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Return the header with a value that is another, moved, removed or added."""
+    header = deepcopy(header)
+    found = list(places(header))
+    for _ in range(rng.integers(1, 3)):
+        owner, key = found[rng.integers(len(found))]
+        kind = rng.integers(6)
+        if kind == 0 and isinstance(owner, dict):
+            owner.pop(key, None)
+        elif kind == 1 and isinstance(owner, dict):
+            owner["more"] = 1
+        elif kind == 2:
+            other, its = found[rng.integers(len(found))]
+            known = isinstance(other, list) or its in other
+            owner[key] = deepcopy(other[its]) if known else None
+        else:
+            owner[key] = ODD_VALUES[rng.integers(len(ODD_VALUES))]
+    return header
+
+
+def change_bytes(content: bytes, rng: np.random.Generator) -> bytes:
+    """Return the bytes of a file with some of them changed, missing, or there twice."""
+    data = bytearray(content)
+    at = int(rng.integers(len(data)))
+    if rng.random() < 0.4:  # the directory of the archive is at its end
+        at = len(data) - 1 - int(rng.integers(min(len(data), 4000)))
+    kind = rng.integers(5)
+    if kind == 0:
+        data[at] ^= 1 << int(rng.integers(8))
+    elif kind == 1:
+        data[at : at + 8] = rng.bytes(min(8, len(data) - at))
+    elif kind == 2:
+        del data[at : at + int(rng.integers(1, 64))]
+    elif kind == 3:
+        data[at:at] = rng.bytes(int(rng.integers(1, 64)))
+    else:
+        del data[at:]
+    return bytes(data)
+
+
+def damage(path: Path, original: bytes, members: Members, rng: np.random.Generator) -> None:
+    """Write a damaged file."""
+    kind = rng.random()
+    if kind < 0.25:
+        path.write_bytes(change_bytes(original, rng))
+        return
+    changed = dict(members)
+    names = [name for name in members if name != HEADER]
+    if kind < 0.5:
+        changed[HEADER] = change_header(members[HEADER], rng)
+    elif kind < 0.55:
+        changed.pop(names[rng.integers(len(names))])
+    else:
+        for _ in range(1 if kind < 0.9 else 2):
+            name = names[rng.integers(len(names))]
+            changed[name] = change_array(changed[name], rng)
+    pack(path, changed)
+
+
+class Damaged:
+    """Damaged files of some models."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        table = make_table()
+        methods = [Method(), replace(Method(), border=None, neighbours=None), Method.paper("HiCS")]
+        tables = [table, table.iloc[::-1], table.select_dtypes("number")]
+        self.samples = []
+        for number, (method, own) in enumerate(zip(methods, tables, strict=True)):
+            path = folder / f"{number}.admercs"
+            model = make_model(own, method)
+            save_model(path, model, make_extra(model))
+            self.samples.append((path.read_bytes(), unpack(path), _odd_rows(own)))
+
+    def run(self, number: int) -> str:
+        """Damage a file and use it."""
+        rng = np.random.default_rng(number)
+        original, members, table = self.samples[number % len(self.samples)]
+        path = self.folder / "damaged.admercs"
+        damage(path, original, members, rng)
+        return use(path, table)
+
+
+def _odd_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return some rows of a table, rows far outside of it, and rows that have never been seen."""
+    far, rows = table.iloc[:20].copy(), table.iloc[:60]
+    for name in table.columns:
+        if table[name].dtype.kind == "f":
+            far[name] = np.resize([1e300, -1e300, 0.0, np.nan, 5e-324, -1e6], 20)
+        elif table[name].dtype == object:
+            far[name] = "never seen"
+    return pd.concat([rows, far], ignore_index=True)
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+def random_column(n: int, rng: np.random.Generator) -> Any:
+    """Return a column of any kind of values."""
+    makers: list[Callable[[], Any]] = [
+        lambda: rng.normal(size=n),
+        lambda: rng.normal(size=n) * 10.0 ** rng.integers(-300, 300),
+        lambda: rng.standard_cauchy(n),
+        lambda: np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n)),
+        lambda: np.full(n, rng.normal()),
+        lambda: np.full(n, np.nan),
+        lambda: rng.integers(0, rng.integers(1, 20), n),
+        lambda: rng.integers(-(2**62), 2**62, n),
+        lambda: rng.choice([1e308, -1e308, 0.0, 5e-324], n),
+        lambda: rng.random(n) < rng.random(),
+        # As objects: pandas cannot make texts of its own of lone surrogates.
+        lambda: pd.Series(rng.choice(["a", "b", "", "ä", "\udcff", "nan"], n), dtype=object),
+        lambda: np.array([f"t{k}" for k in rng.integers(0, rng.integers(1, 400), n)], object),
+        lambda: pd.Series(np.array([1, "a", 2.5, None, True], object)[rng.integers(0, 5, n)]),
+        lambda: pd.Timestamp("1970-01-01") + pd.to_timedelta(rng.integers(-20000, 20000, n), "D"),
+        lambda: pd.to_timedelta(rng.integers(0, 10**9, n), "s"),
+        lambda: pd.Series(pd.date_range("2020", periods=n, freq="h", tz="Europe/Brussels")),
+        lambda: pd.Categorical(rng.choice(["low", "high"], n)),
+        lambda: pd.array(rng.integers(0, 9, n), dtype="Int64"),
+    ]
+    return makers[rng.integers(len(makers))]()
+
+
+def random_table(rng: np.random.Generator) -> pd.DataFrame:
+    """Return a table of few columns, some of which depend on others, with gaps."""
+    n, n_columns = int(rng.integers(1, 120)), int(rng.integers(1, 7))
+    table = pd.DataFrame({f"c{k}": random_column(n, rng) for k in range(n_columns)})
+    for name in table.columns[1:]:
+        if rng.random() < 0.3:
+            table[name] = table[table.columns[0]]
+    for name in table.columns:
+        if rng.random() < 0.3:
+            table[name] = table[name].mask(pd.Series(rng.random(n) < rng.random()))
+    return table
+
+
+class Random:
+    """Random tables, fitted, saved, loaded and scored."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "random.admercs"
+
+    def run(self, number: int) -> str:
+        """Fit a table and score it."""
+        rng = np.random.default_rng(number)
+        table = random_table(rng)
+        names = ("HiCS", "Synth-I")
+        method = Method() if rng.random() < 0.7 else Method.paper(names[rng.integers(2)])
+        try:
+            model = make_model(table, method)
+        except ValueError as error:
+            known = ("No column can be used", "values of several types", "surrogates")
+            if any(each in str(error) for each in known):
+                return "refused"
+            raise
+        save_model(self.path, model, make_extra(model))
+        again, _ = load_model(self.path)
+        prepared = prepare(read_frame(table), model.schema)
+        evidence = score_evidence(model, prepared)
+        assert np.isfinite(evidence).all()
+        assert np.array_equal(evidence, score_evidence(again, prepared))
+        return "scored"
+
+
+# ----------------------------------------------------------------------------------------- running
+
+CASES: dict[str, Callable[[Path], Any]] = {"files": Damaged, "tables": Random}
+
+
+def run_batch(kind: str, first: int, stop: int) -> None:
+    """Run some cases in this process; a line each says what came of them."""
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        cases = CASES[kind](Path(folder))
+        for number in range(first, stop):
+            print(number, end=" ", flush=True)
+            try:
+                print(cases.run(number))
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                where = f"{Path(place.filename).name}:{place.lineno}"
+                print(
+                    f"raised {type(error).__name__} at {where}: {error!s:.150}".replace("\n", " ")
+                )
+
+
+def run_children(kind: str, first: int, stop: int) -> Counter[str]:
+    """Run cases in child processes whose compiled code checks its bounds."""
+    # Code that checks its bounds is cached elsewhere: numba does not tell the two apart.
+    cache = Path(tempfile.gettempdir()) / "admercs-fuzz"
+    env = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(cache)}
+    found: Counter[str] = Counter()
+    while first < stop:
+        last = min(first + BATCH, stop)
+        arguments = ["--batch", kind, str(first), str(last)]
+        child = subprocess.run(
+            [*CHILD, *arguments], env=env, capture_output=True, text=True, check=False
+        )
+        lines = child.stdout.splitlines()
+        for line in lines[: last - first]:
+            number, _, outcome = line.partition(" ")
+            if outcome.startswith("raised") or not outcome.strip():
+                crash = f"crashed with {child.returncode}: {child.stderr[-300:]}"
+                print(f"{kind} {number}: {outcome.strip() or crash}", flush=True)
+            found[outcome.split(" ")[0] or "crashed"] += 1
+        if not lines:
+            raise SystemExit(f"A child process did not start: {child.stderr}")
+        first = min(last, int(lines[-1].split(" ")[0]) + 1)
+    return found
+
+
+def main() -> None:
+    """Read the options and run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for kind in CASES:
+        parser.add_argument(f"--{kind}", type=int, default=500, help=f"number of {kind}")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--batch", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.batch:
+        kind, first, stop = options.batch
+        run_batch(kind, int(first), int(stop))
+        return
+    failed = 0
+    for kind in CASES:
+        start, count = time.monotonic(), getattr(options, kind)
+        found = run_children(kind, options.first, options.first + count)
+        failed += found["raised"] + found["crashed"]
+        outcomes = ", ".join(f"{n} {outcome}" for outcome, n in sorted(found.items()))
+        print(f"{count} {kind} in {time.monotonic() - start:.0f} s: {outcomes}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

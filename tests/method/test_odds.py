@@ -1,0 +1,81 @@
+"""From likelihoods to evidence, against the formulas in plain floating point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from admercs.method.odds import log_complement, noisy_or, pattern_evidence
+from admercs.method.settings import NoisyOr, Odds
+from admercs.method.views import ANCESTOR, MARGINAL, OWN
+
+
+def alone(log_omega: np.ndarray, evidence: Odds | NoisyOr) -> np.ndarray:
+    """Return the evidence of values that have a single view."""
+    views = np.atleast_2d(log_omega).astype(float)
+    speaker = np.zeros(views.shape, np.uint8)
+    none = np.zeros(len(views), np.bool_)
+    return pattern_evidence(views.copy(), np.zeros(views.shape), none, speaker, evidence)
+
+
+@settings(deadline=None)
+@given(log_omega=st.floats(-30, 0), odds=st.floats(0.01, 1.0))
+def test_evidence_by_odds(log_omega: float, odds: float) -> None:
+    found = alone(np.array([log_omega]), Odds(odds))
+    np.testing.assert_allclose(found, np.log1p(odds * np.expm1(-log_omega)), rtol=1e-13)
+
+
+def test_evidence_by_odds_is_continuous_and_grows_without_end() -> None:
+    log_omega = -np.concatenate([np.linspace(0, 1.2, 5000)[:-1], np.geomspace(1.2, 700, 500)])
+    found = alone(log_omega, Odds(0.1))[0]
+    assert found[0] == 0
+    assert np.all(np.diff(found) > 0)
+    np.testing.assert_allclose(found, np.log1p(0.1 * np.expm1(-log_omega)), rtol=1e-12)
+    np.testing.assert_allclose(alone(log_omega, Odds(1.0))[0], -log_omega, rtol=1e-12)
+
+
+@pytest.mark.parametrize("evidence", [Odds(0.1), Odds(0.5), NoisyOr(0.9), NoisyOr(1.0)])
+def test_the_less_likely_view_is_the_evidence(evidence: Odds | NoisyOr) -> None:
+    rng = np.random.default_rng(0)
+    own, table = -rng.exponential(2, (2, 3, 500))
+    own[rng.random(own.shape) < 0.3] = 0.0
+    table[:, :50] = own[:, :50]  # as likely in both: the leaf speaks
+    has_table = np.array([True, False, True])
+    before = rng.choice([OWN, ANCESTOR], own.shape).astype(np.uint8)
+    log_omega, speaker = own.copy(), before.copy()
+    found = pattern_evidence(log_omega, table, has_table, speaker, evidence)
+    lower = (table < own) & has_table[:, None]
+    np.testing.assert_array_equal(log_omega, np.where(lower, table, own))
+    np.testing.assert_array_equal(speaker, np.where(lower, MARGINAL, before))
+    omega = np.exp(log_omega)
+    if isinstance(evidence, Odds):
+        expected = np.log(1 + evidence.odds * (1 / omega - 1))
+    else:
+        expected = -np.log(1 - evidence.gamma_delta * (1 - omega))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@given(log_not_v=st.floats(-700, 0), gamma=st.floats(0.01, 1.0))
+def test_noisy_or(log_not_v: float, gamma: float) -> None:
+    v = -np.expm1(log_not_v)
+    found = noisy_or(np.array([log_not_v]), gamma)[0]
+    assert found >= 0
+    if gamma * v < 0.999:
+        np.testing.assert_allclose(found, -np.log1p(-gamma * v), rtol=1e-9, atol=1e-15)
+    if gamma == 1.0:
+        assert found == -log_not_v  # never saturates
+
+
+@given(log_p=st.floats(-700, -1e-9))
+def test_the_complement(log_p: float) -> None:
+    found = log_complement(np.array([log_p]))[0]
+    np.testing.assert_allclose(np.exp(found) + np.exp(log_p), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found, np.log1p(-np.exp(log_p)), rtol=1e-6, atol=1e-300)
+
+
+def test_the_complement_is_exact_at_both_ends() -> None:
+    found = log_complement(np.array([-np.inf, -800.0, -1e-12, -0.0]))
+    np.testing.assert_allclose(found[:3], [0.0, 0.0, np.log(1e-12)], rtol=1e-9)
+    assert found[3] == -np.inf

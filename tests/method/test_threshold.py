@@ -1,0 +1,51 @@
+"""Where the line between normal and anomalous is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from admercs.method.settings import Flagging
+from admercs.method.threshold import automatic_threshold
+
+
+def threshold(evidence: np.ndarray, flagging: Flagging | None = None) -> float:
+    return automatic_threshold(lambda levels: np.quantile(evidence, levels), flagging or Flagging())
+
+
+def test_it_is_the_formula() -> None:
+    evidence = np.random.default_rng(0).gamma(0.5, size=2000)
+    middle, high, top = np.quantile(evidence, [0.5, 0.9, 0.97])
+    exponential = high + (high - middle) / np.log(5) * np.log(0.1 / 0.002)
+    sigma = np.log(high / middle) / norm.ppf(0.9)
+    log_normal = middle * np.exp(sigma * norm.ppf(1 - 0.001))
+    expected = max(exponential, min(top, log_normal))
+    found = threshold(evidence, Flagging(chance=0.002, share=0.03, heavy_chance=0.001))
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_keeps_its_promise_for_exponential_evidence(seed: int) -> None:
+    evidence = np.random.default_rng(seed).exponential(size=200_000)
+    assert 0.001 < (evidence > threshold(evidence)).mean() < 0.004
+
+
+def test_obvious_anomalies_are_flagged_though_they_are_more_than_one_per_cent() -> None:
+    evidence = np.random.default_rng(0).exponential(size=10_000)
+    spoiled = threshold(np.concatenate([evidence, np.full(300, 1e6)]))
+    assert spoiled < 1e6
+    assert (evidence > spoiled).mean() < 0.002
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 2.0])
+def test_a_heavy_tail_alone_flags_one_per_cent_at_most(sigma: float) -> None:
+    evidence = np.random.default_rng(0).lognormal(sigma=sigma, size=20_000)
+    assert (evidence > threshold(evidence)).mean() <= 0.01
+
+
+def test_without_any_evidence_nothing_is_flagged() -> None:
+    assert threshold(np.zeros(100)) == 0.0
+    assert not np.any(np.zeros(100) > threshold(np.zeros(100)))
+    mostly_none = np.append(np.zeros(99), 5.0)
+    assert threshold(mostly_none) < 5.0

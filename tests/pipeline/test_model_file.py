@@ -1,0 +1,340 @@
+"""A model survives its file bit for bit, and no file does harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs.method.settings import Method
+from admercs.pipeline.model import Model
+from admercs.pipeline.model_file import HEADER, ModelFileError, load_model, save_model
+from admercs.pipeline.model_format import MEMBERS
+from admercs.pipeline.score import score_cells
+from admercs.table import prepare, read_frame
+from tests.fuzz import Damaged, make_extra, make_model, make_table, pack, unpack
+
+STEPS = ("tail", "border", "ancestor", "feedback", "neighbours")
+
+
+def crossed_table() -> pd.DataFrame:
+    """Return rows of which a group, set apart only by two columns together, is anomalous."""
+    rng = np.random.default_rng(0)
+    load = rng.uniform(0, 10, 1000)
+    heat = 3 * load + rng.normal(scale=0.5, size=1000)
+    heat[:36] = 3 * ((load[:36] + 5) % 10) + rng.normal(size=36)
+    corner = np.array([(0, 0), (0, 1), (1, 1)])[rng.integers(0, 3, 1000)]
+    corner[:40] = (1, 0)
+    east, north = (10 * corner + rng.normal(size=(1000, 2))).T
+    return pd.DataFrame({"load": load, "heat": heat, "east": east, "north": north})
+
+
+def parts(value: Any) -> list[Any]:
+    """Return a model as a flat list; arrays as their type, shape and bytes."""
+    if isinstance(value, np.ndarray):
+        return [value.dtype.str, value.shape, value.tobytes()]
+    if isinstance(value, Model):
+        return [part for name in vars(value) for part in parts(getattr(value, name))]
+    if isinstance(value, tuple):
+        return [part for each in value for part in parts(each)]
+    return [value]
+
+
+def check_round_trip(model: Model, table: Any, folder: Path) -> None:
+    path, extra = folder / "model.admercs", make_extra(model)
+    save_model(path, model, extra)
+    again, found = load_model(path)
+    assert parts(again) == parts(model)
+    assert found == extra
+    rows = prepare(read_frame(table), model.schema)
+    assert np.array_equal(score_cells(again, rows), score_cells(model, rows))
+
+
+@pytest.mark.parametrize("kind", ["number", "object", "bool", "datetime"])
+def test_columns_of_one_kind(kind: str, tmp_path: Path) -> None:
+    table = make_table().astype({"kind": object}).select_dtypes(kind)
+    check_round_trip(make_model(table), table, tmp_path)
+
+
+def test_discrete_columns(tmp_path: Path) -> None:
+    table = np.random.default_rng(0).integers(0, 3, (200, 3)).astype(float)
+    model = make_model(table)
+    assert len(model.likelihoods.distinct) == 9
+    check_round_trip(model, table, tmp_path)
+
+
+def test_mixed_columns_with_contexts_and_references(tmp_path: Path) -> None:
+    table = make_table()
+    model = make_model(table)
+    assert len(model.contexts.leaf)
+    assert model.references is not None
+    check_round_trip(model, table, tmp_path)
+
+
+def test_range_contexts(tmp_path: Path) -> None:
+    table = crossed_table()
+    model = make_model(table)
+    assert any(map(model.contexts.is_range, range(len(model.contexts.leaf))))
+    check_round_trip(model, table, tmp_path)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_left_out(step: str, tmp_path: Path) -> None:
+    table = make_table()
+    model = make_model(table, replace(Method(), **{step: None}))
+    check_round_trip(model, table, tmp_path)
+
+
+@pytest.mark.parametrize("benchmark", ["HiCS", "Synth-I"])
+def test_paper(benchmark: str, tmp_path: Path) -> None:
+    table = make_table()
+    check_round_trip(make_model(table, Method.paper(benchmark)), table, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return make_model(make_table())
+
+
+@pytest.fixture
+def path(model: Model, tmp_path: Path) -> Path:
+    path = tmp_path / "model.admercs"
+    save_model(path, model, make_extra(model))
+    return path
+
+
+def test_numbers_of_numpy_become_plain(model: Model, tmp_path: Path) -> None:
+    extra = make_extra(model)
+    extra["offset"] = np.float32(-0.5)
+    extra["parameters"] |= {
+        "max_depth": np.int64(5),
+        "min_samples_leaf": np.float64(0.25),
+        "nominal": np.array(["kind"]),
+    }
+    method = model.method.change({"border.zone": np.int32(2), "border.most": np.float64(0.5)})
+    save_model(tmp_path / "m", replace(model, method=method), extra)
+    again, found = load_model(tmp_path / "m")
+    assert again.method == model.method
+    assert type(found["parameters"]["max_depth"]) is int
+    assert found["parameters"]["nominal"] == ["kind"]
+    assert found["offset"] == -0.5
+
+
+def test_lone_surrogates_and_infinite_lines_survive(model: Model, tmp_path: Path) -> None:
+    first, *others = model.schema.columns
+    schema = replace(model.schema, columns=(replace(first, name="\udcff"), *others))
+    extra = make_extra(model) | {"offset": -np.inf}
+    extra["parameters"]["contamination"] = {"evidence": np.inf}
+    save_model(tmp_path / "m", replace(model, schema=schema), extra)
+    again, found = load_model(tmp_path / "m")
+    assert again.schema.names[0] == "\udcff"
+    assert found == extra
+
+
+def test_the_file_depends_on_the_model_only(model: Model, path: Path, tmp_path: Path) -> None:
+    save_model(tmp_path / "again", model, make_extra(model))
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_what_could_not_be_read_is_not_written(model: Model, path: Path) -> None:
+    before = path.read_bytes()
+    method = model.method.change({"border.zone": 2.5})
+    with pytest.raises(ModelFileError, match=r"cannot be saved: method\.border\.zone is 2\.5"):
+        save_model(path, replace(model, method=method), make_extra(model))
+    with pytest.raises(ModelFileError, match=r"cannot be saved: header\.extra"):
+        save_model(path, model, {})
+    with pytest.raises(ModelFileError, match="cannot be saved: <object"):
+        save_model(path, model, make_extra(model) | {"offset": object()})
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        load_model(tmp_path)
+
+
+def refuse(path: Path, what: str, then: str = "Save the model again.") -> None:
+    with pytest.raises(ModelFileError, match=what) as raised:
+        load_model(path)
+    assert str(raised.value).startswith(str(path))
+    assert str(raised.value).endswith(then)
+
+
+def test_other_files(path: Path) -> None:
+    path.write_bytes(b"")
+    refuse(path, "not an admercs model")
+    pack(path, {"other.npy": np.zeros(3)})
+    refuse(path, "not an admercs model", "not an admercs model.")
+    pack(path, {HEADER: {"format": "other"}})
+    refuse(path, "not an admercs model", "not an admercs model.")
+
+
+def test_other_versions(path: Path) -> None:
+    members = unpack(path)
+    members[HEADER] |= {"format_version": 2, "admercs_version": "9.1"}
+    pack(path, members)
+    refuse(path, "admercs '9.1' in format 2", "fit the model again and save it.")
+
+
+def test_members_that_are_missing_unknown_or_there_twice(path: Path) -> None:
+    members = unpack(path)
+    pack(path, {name: each for name, each in members.items() if name != "forest/n.npy"})
+    refuse(path, "forest/n.npy is missing")
+    pack(path, members | {"more.npy": np.zeros(1)})
+    refuse(path, "more.npy is not known")
+    pack(path, members)
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr("redundant.npy", b"")
+    refuse(path, "twice")
+
+
+@pytest.mark.parametrize("nesting", [10_000, 1_000_000])
+def test_deep_json(path: Path, nesting: int) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(HEADER, "[" * nesting)
+    refuse(path, "damaged")
+
+
+def declare_size(path: Path, name: str, size: int) -> None:
+    """Let the directory of an archive say that a member has another size."""
+    content = bytearray(path.read_bytes())
+    place = content.rindex(name.encode()) - 46 + 24
+    content[place : place + 4] = size.to_bytes(4, "little")
+    path.write_bytes(content)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.getinfo(name).file_size == size
+
+
+def test_sizes_are_compared_before_anything_is_read(path: Path) -> None:
+    declare_size(path, "redundant.npy", 2**32 - 2)
+    refuse(path, "more than any model")
+
+
+@pytest.mark.parametrize("name", [HEADER, "likelihoods/table.npy"])
+def test_no_more_is_unpacked_than_declared(name: str, path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    size = len(members[name])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, content in members.items():
+            archive.writestr(each, content + bytes(10**8) if each == name else content)
+    declare_size(path, name, size)
+    tracemalloc.start()
+    refuse(path, "CRC")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**7
+
+
+def changed(array: np.ndarray, place: int, value: Any) -> np.ndarray:
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+DAMAGE: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "subset of a numeric split": ("forest/subset", np.zeros_like),
+    "marks as numbers": ("forest/missing_left", lambda a: a.astype(np.int64)),
+    "marks of 255": ("forest/missing_left", lambda a: np.full(a.shape, 255, "u1").view(bool)),
+    "unsigned pointers": ("likelihoods/segment_ptr", lambda a: a.astype(np.uint64)),
+    "distinct values": ("likelihoods/distinct", lambda a: np.append(a, 9.0)),
+    "short bandwidth": ("likelihoods/bandwidth", lambda a: a[:-1]),
+    "short segments": ("likelihoods/table_ptr", lambda a: changed(a, 1, a[0] + 3)),
+    "descending edges": ("ranks/edges", lambda a: a[::-1]),
+    "children": ("forest/right", lambda a: np.where(a >= 0, a - 1, a)),
+    "trees": ("forest/root", lambda a: changed(a, 1, a[1] + 1)),
+    "parents": ("forest/parent", lambda a: changed(a, 1, 1)),
+    "columns": ("forest/feature", lambda a: changed(a, 0, 99)),
+    "scoring nodes": ("scoring/own", np.zeros_like),
+    "slots": ("likelihoods/slot", lambda a: np.full_like(a, -1)),
+    "main": ("likelihoods/main", lambda a: a + 50),
+    "values": ("likelihoods/log_value", lambda a: np.full_like(a, np.nan)),
+    "steps": ("likelihoods/step", np.zeros_like),
+    "contexts": ("contexts/leaf", np.zeros_like),
+    "members": ("contexts/member", lambda a: a + 10**6),
+    "redundant": ("redundant", lambda a: ~a),
+    "two dimensions": ("redundant", lambda a: a[None]),
+    "no dimension": ("evidence_quantiles", lambda a: np.array(0.0)),
+    "columns first": ("references/excess", lambda a: a.T),
+    "one reference": ("references/profile", lambda a: a[:, :1]),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_arrays_that_do_not_fit(what: str, path: Path) -> None:
+    name, change = DAMAGE[what]
+    members = unpack(path)
+    members[f"{name}.npy"] = change(members[f"{name}.npy"])
+    pack(path, members)
+    refuse(path, name.split("/")[0])
+
+
+@pytest.mark.parametrize("member", [member.name for member in MEMBERS])
+def test_every_member_has_its_size_and_type(member: str, path: Path) -> None:
+    members = unpack(path)
+    array = members[f"{member}.npy"]
+    for other in (array[1:], array.astype(">f4"), np.append(array, array[:1], axis=0)):
+        pack(path, members | {f"{member}.npy": other})
+        refuse(path, "damaged")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("n_rows",), 2.5),
+        (("n_rows",), 0),
+        (("extra", "offset"), "a"),
+        (("extra", "offset"), float("nan")),
+        (("extra", "parameters"), {}),
+        (("extra", "parameters", "max_depth"), True),
+        (("extra", "parameters", "method"), {"type": "Trees"}),
+        (("method", "type"), "other"),
+        (("method", "border", "most"), -1),
+        (("method", "evidence", "odds"), "0.1"),
+        (("method", "evidence", "odds"), 2**63),
+        (("method", "tail", "slack"), 1e999),
+        (("references", "weight"), "1"),
+        (("references", "typical"), None),
+        (("schema", "kinds", 0), "text"),
+        (("schema", "columns", 0, "role"), "nominal"),
+        (("schema", "columns", 0, "position"), 1),
+        (("schema", "columns", 0, "origin"), 10**30),
+        (("schema", "columns", 0, "distinct"), [2.0, 1.0]),
+        (("schema", "columns", 3, "categories"), ["a", "a", "b"]),
+        (("schema", "columns", 5, "unit"), "weeks"),
+        (("schema", "columns", 5, "time_zone"), "../x"),
+    ],
+)
+def test_headers_that_do_not_fit(place: tuple[Any, ...], value: Any, path: Path) -> None:
+    members = unpack(path)
+    owner = members[HEADER]
+    for key in place[:-1]:
+        owner = owner[key]
+    assert json.dumps(owner[place[-1]]) != json.dumps(value)
+    owner[place[-1]] = value
+    pack(path, members)
+    refuse(path, "damaged")
+
+
+def test_random_damage(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        damaged = Damaged(tmp_path)
+        found = Counter(damaged.run(number) for number in range(300))
+    assert found["refused"] > 150
+    assert found["scored"] > 20

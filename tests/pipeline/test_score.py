@@ -1,0 +1,166 @@
+"""Scoring: parts add up, and neither blocks, threads nor the order of rows change anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS, Method
+from admercs.pipeline import score
+from admercs.pipeline.model import Model
+from admercs.pipeline.score import (
+    Parts,
+    Scorer,
+    add_neighbours,
+    join_parts,
+    run_blocks,
+    score_cells,
+    score_evidence,
+    score_parts,
+)
+from admercs.table import Prepared, prepare, read_frame
+
+from ..method.test_settings import shops
+
+METHODS = {
+    "default": Method(),
+    "paper": Method.paper("Synth-I"),
+    "no marginal view": replace(Method(), marginal=False, neighbours=None),
+    "alone": replace(Method(), feedback=None, neighbours=None),
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    table = shops(700)
+    table["noise"] = np.random.default_rng(0).normal(size=700)  # a tree without a split
+    table["same"] = 1.0  # a column that is set aside
+    return table
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def model(request: pytest.FixtureRequest, table: pd.DataFrame) -> ADMERCS:
+    with pytest.warns(UserWarning, match="same"):
+        return ADMERCS(method=METHODS[request.param]).fit(table)
+
+
+@pytest.fixture(scope="module")
+def prepared(model: ADMERCS, table: pd.DataFrame) -> Prepared:
+    return prepare(read_frame(table), model.model_.schema)
+
+
+def same_parts(one: Parts, other: Parts) -> None:
+    for name, a, b in zip(one._fields, one, other, strict=True):
+        if a is None or b is None:
+            assert a is b
+        else:
+            np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+def test_parts_add_up(model: ADMERCS, prepared: Prepared) -> None:
+    parts = score_parts(model.model_, prepared)
+    evidence = parts.evidence()
+    np.testing.assert_allclose(parts.cells().sum(axis=0), evidence, rtol=1e-12)
+    alone = 0 if parts.isolation is None else parts.isolation.sum(axis=0)
+    own = parts.pattern.sum(axis=0) + alone
+    np.testing.assert_allclose(own + parts.association(), evidence)
+    for part in (parts.pattern, parts.context, parts.isolation, parts.neighbours):
+        assert part is None or part.min() >= 0
+    np.testing.assert_array_equal(score_evidence(model.model_, prepared), evidence)
+    cells = score_cells(model.model_, prepared)
+    np.testing.assert_array_equal(cells[:, model.model_.positions], parts.cells().T)
+    assert not np.delete(cells, model.model_.positions, axis=1).any()  # set aside
+
+
+def test_training_rows_have_their_training_scores(model: ADMERCS, prepared: Prepared) -> None:
+    evidence = score_evidence(model.model_, prepared)
+    np.testing.assert_array_equal(-np.expm1(-evidence), model.scores_)
+
+
+def test_leaves_that_are_known_change_nothing(model: ADMERCS, prepared: Prepared) -> None:
+    scorer, block = Scorer(model.model_), prepared.block(0, prepared.n_rows)
+    found = scorer.score(block)
+    same_parts(scorer.score(block, found.leaf), found)
+
+
+@pytest.mark.parametrize("block", [1, 7, 350, 699, 700])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_neither_blocks_nor_threads_change_anything(
+    model: ADMERCS,
+    prepared: Prepared,
+    table: pd.DataFrame,
+    block: int,
+    n_jobs: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = score_parts(model.model_, prepared)
+    n = 60 if block == 1 else 700
+    some = prepare(read_frame(table.head(n)), model.model_.schema)
+    monkeypatch.setattr(score, "BLOCK", block)
+    same_parts(score_parts(model.model_, some, n_jobs), whole.take(slice(0, n)))
+    np.testing.assert_array_equal(score_evidence(model.model_, some, n_jobs), whole.evidence()[:n])
+    np.testing.assert_array_equal(
+        score_cells(model.model_, some, n_jobs)[:, model.model_.positions], whole.cells().T[:n]
+    )
+
+
+def test_the_order_of_rows_changes_nothing(
+    model: ADMERCS, prepared: Prepared, table: pd.DataFrame
+) -> None:
+    order = np.random.default_rng(1).permutation(len(table))
+    moved = prepare(read_frame(table.iloc[order]), model.model_.schema)
+    same_parts(score_parts(model.model_, moved), score_parts(model.model_, prepared).take(order))
+
+
+def test_no_rows(model: ADMERCS, prepared: Prepared) -> None:
+    block = prepared.block(0, 0)
+    assert Scorer(model.model_).score(block).evidence().shape == (0,)
+
+
+def test_a_tree_without_a_split_is_counted_once(model: ADMERCS, prepared: Prepared) -> None:
+    fitted: Model = model.model_
+    stumps = np.flatnonzero(np.diff(fitted.forest.root) == 1)
+    parts = score_parts(fitted, prepared)
+    assert not parts.speaker[stumps].any()
+    assert len(stumps) or fitted.method.trees.price is None  # the paper splits noise
+
+
+def test_neighbours_are_added_after_everything_else(model: ADMERCS, prepared: Prepared) -> None:
+    known, block = model.model_.references, prepared.block(0, prepared.n_rows)
+    scorer = Scorer(model.model_)
+    alone, together = scorer.score_alone(block), scorer.score(block)
+    if known is None:
+        same_parts(alone, together)
+        return
+    nearest = known.compare(block)
+    same_parts(add_neighbours(alone, model.model_, block, nearest), together)
+    np.testing.assert_array_equal(alone.pattern, together.pattern)
+    assert together.isolation is not None
+    own = alone.evidence() + together.isolation.sum(axis=0)
+    others = known.weight * np.maximum(0, nearest.evidence.sum(axis=1) - known.typical)
+    np.testing.assert_allclose(together.evidence(), np.hypot(own, others), rtol=1e-9)
+
+
+def test_joining_and_taking(model: ADMERCS, prepared: Prepared) -> None:
+    whole = score_parts(model.model_, prepared)
+    cuts = [slice(0, 10), slice(10, 10), slice(10, 700)]
+    same_parts(join_parts([whole.take(some) for some in cuts]), whole)
+
+
+def test_blocks_are_worked_on_once_and_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score, "BLOCK", 10)
+    seen: list[tuple[int, int]] = []
+    told: list[tuple[int, int]] = []
+    run_blocks(lambda a, b: seen.append((a, b)), 25, 3, lambda *step: told.append(step))
+    assert sorted(seen) == [(0, 10), (10, 20), (20, 25)]
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+    def fails(start: int, stop: int) -> None:
+        if start == 10:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_blocks(fails, 25, 2)

@@ -1,0 +1,138 @@
+"""Sizes and names that keep the package readable."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "admercs"
+GUESTS = {"experiments", "baselines", "datasets"}
+MAX_WIDTH, MAX_LINES, MAX_PARAMETERS = 100, 50, 7
+MAX_PACKAGE_LINES, MAX_MODULES = 15_000, 110
+
+# scikit-learn's way: an estimator takes all of its parameters by name.
+MANY_PARAMETERS = {"ADMERCS.__init__"}
+# Pages that are still to be rewritten.
+WIDE_PAGES = {"experiments.md"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def modules(*, guests: bool = True) -> list[Path]:
+    found = sorted(PACKAGE.rglob("*.py"))
+    assert len(found) > 50
+    return [path for path in found if guests or path.relative_to(PACKAGE).parts[0] not in GUESTS]
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
+    """Yield all functions with their names, those within classes and functions too."""
+    for node in ast.iter_child_nodes(tree):
+        name = prefix + (getattr(node, "name", None) or "")
+        if isinstance(node, Function):
+            yield name, node
+        is_scope = isinstance(node, Function | ast.ClassDef)
+        yield from functions(node, f"{name}." if is_scope else prefix)
+
+
+def is_kernel(function: Function) -> bool:
+    """Say whether a function is compiled: splitting it costs time at every start."""
+    return any("kernel" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def n_lines(function: Function) -> int:
+    """Count the lines of a function's body without its docstring."""
+    body = function.body[ast.get_docstring(function) is not None :]
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def n_parameters(function: Function) -> int:
+    """Count the parameters that a caller may pass, each ``*args`` and ``**kwargs`` as one."""
+    spec = function.args
+    named = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+    is_bound = bool(named) and named[0].arg in ("self", "cls")
+    return len(named) - is_bound + (spec.vararg is not None) + (spec.kwarg is not None)
+
+
+def too_large(source: str) -> list[str]:
+    """Name the functions that are too long or take too many parameters."""
+    return [
+        f"{name}: {n_lines(function)} lines, {n_parameters(function)} parameters"
+        for name, function in functions(ast.parse(source))
+        if not is_kernel(function)
+        and (
+            n_lines(function) > MAX_LINES
+            or (n_parameters(function) > MAX_PARAMETERS and name not in MANY_PARAMETERS)
+        )
+    ]
+
+
+def test_functions_are_short() -> None:
+    found = {
+        module_name(path): too_large(path.read_text(encoding="utf-8"))
+        for path in modules(guests=False)
+    }
+    assert {name: large for name, large in found.items() if large} == {}
+
+
+def test_what_is_too_large_is_found() -> None:
+    long = "    x = 1\n" * 51
+    assert too_large("def f():\n" + long) == ["f: 51 lines, 0 parameters"]
+    assert too_large('class A:\n  def f(self):\n    """Say."""\n' + long[10:]) == []
+    many = "def {name}(a, b, /, c, d, *, e, f, g{more}): pass\n"
+    assert too_large(many.format(name="f", more="")) == []
+    assert len(too_large(many.format(name="f", more=", h"))) == 1
+    assert len(too_large(many.format(name="f", more=", **h"))) == 1
+    nested = (
+        "class A:\n  def f(self, a, b, c, d, e, f, g, h):\n    def g(a, b, c, d, e, f, g, h): ..."
+    )
+    assert [text.split(":")[0] for text in too_large(nested)] == ["A.f", "A.f.g"]
+    assert (
+        too_large("@kernel\n" + many.format(name="f", more=", h") + "@kernel\ndef g():\n" + long)
+        == []
+    )
+
+
+def test_names_of_modules_and_classes_are_unique() -> None:
+    names: Counter[str] = Counter()
+    for path in modules():
+        if not path.stem.startswith("__"):
+            names[f"module {path.stem}"] += 1
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names.update(f"class {n.name}" for n in ast.walk(tree) if isinstance(n, ast.ClassDef))
+    assert names["module estimator"] == names["class ADMERCS"] == 1
+    assert {name: n for name, n in names.items() if n > 1} == {}
+
+
+def texts() -> Iterator[Path]:
+    for folder in ("src", "tests", "benchmarks"):
+        yield from sorted((ROOT / folder).rglob("*.py"))
+    yield from (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+
+
+def test_no_line_is_too_long() -> None:
+    wide: dict[str, list[int]] = {}
+    for path in texts():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found = [number for number, line in enumerate(lines, 1) if len(line) > MAX_WIDTH]
+        if found:
+            wide[path.name if path.suffix == ".md" else str(path.relative_to(ROOT))] = found
+    # A page that is mended leaves the list.
+    assert wide.keys() & WIDE_PAGES == WIDE_PAGES
+    assert {name: found for name, found in wide.items() if name not in WIDE_PAGES} == {}
+
+
+@pytest.mark.xfail(reason="the package is still larger than it should be")
+def test_the_package_is_small() -> None:
+    own = modules(guests=False)
+    n_lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in own)
+    assert n_lines <= MAX_PACKAGE_LINES
+    assert len(own) <= MAX_MODULES
