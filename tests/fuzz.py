@@ -78,7 +78,7 @@ def make_extra(model: Model) -> dict[str, Any]:
     """Return what a detector with default parameters keeps beside its model."""
     names = ("method", "max_depth", "min_samples_leaf", "max_bins", "n_iter", "n_jobs")
     parameters = dict.fromkeys((*names, "random_state"))
-    parameters |= {"nominal": "auto", "contamination": "auto", "verbose": 0}
+    parameters |= {"nominal": "auto", "contamination": "auto", "novelty": False, "verbose": 0}
     n_columns = len(model.schema.columns)
     return {
         "parameters": parameters,

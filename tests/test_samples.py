@@ -43,6 +43,12 @@ def test_explanations(data: Path) -> None:
     check("docs/explanations.md", data)
 
 
+def test_command_line(data: Path, tmp_path: Path) -> None:
+    for name in ("hypothyroid.csv", "patients.csv", "new.csv"):
+        (tmp_path / name).write_bytes((data / "hypothyroid.csv").read_bytes())
+    check("docs/cli.md", tmp_path)
+
+
 def test_a_sample_that_prints_something_else_fails(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1 + 1)\n```\n\n```\n3\n```\n", encoding="utf-8")

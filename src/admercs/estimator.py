@@ -19,6 +19,7 @@ from admercs.arrays import Floats, Ints
 from admercs.explain.explain_mixin import is_dask
 from admercs.method.settings import Method
 from admercs.method.threshold import Quantiles, automatic_threshold
+from admercs.pipeline.cross_fit import with_unseen_evidence
 from admercs.pipeline.fit import Fitted, fit_model
 from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import ModelFileError, load_model, save_model
@@ -63,6 +64,12 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         the training evidence; more than 1% of the training rows are flagged only if they stand out
         from a log-normal tail too. A float: that share of the training rows is flagged.
         ``{"score": 0.95}`` or ``{"evidence": 3.0}``: rows with a higher score or evidence.
+    novelty : bool, default=False
+        Whether the training rows are known to be normal and new rows are asked about, as in
+        scikit-learn. Then nothing in the training table is distrusted, and the line that `predict`
+        draws follows from rows that were not trained on (cross-fitting in five folds, in memory).
+        `fit_predict` on the training table is still defined: it flags training rows beyond that
+        line.
     n_jobs : int, default=None
         Threads; None is one, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -116,6 +123,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         "n_iter": [Interval(Integral, 1, None, closed="left"), None],
         "nominal": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right"), dict],
+        "novelty": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose", callable],
@@ -131,6 +139,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         n_iter: int | None = None,
         nominal: Literal["auto"] | Sequence[str | int] = "auto",
         contamination: str | float | dict[str, float] = "auto",
+        novelty: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | Callable[[str, int, int], None] = 0,
@@ -142,6 +151,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         self.n_iter = n_iter
         self.nominal = nominal
         self.contamination = contamination
+        self.novelty = novelty
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -187,6 +197,8 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
             return self._fit_on_dask(X, progress)
         rows = RowsInMemory(read_frame(X), self._threads(), progress)
         fitted = fit_model(rows, self._method(), self.nominal)
+        if self.novelty:
+            fitted = with_unseen_evidence(fitted, rows, self.nominal)
         self._keep(fitted)
         self.scores_ = _delta(fitted.evidence[0])
         return self
@@ -204,6 +216,8 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     def _method(self) -> Method:
         """Return the method with the parameters that were given besides."""
         method = Method() if self.method is None else self.method
+        if self.novelty:
+            method = method.for_novelty()
         given = {
             "trees.max_depth": self.max_depth,
             "trees.min_samples_leaf": self.min_samples_leaf,

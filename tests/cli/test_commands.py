@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -87,6 +88,27 @@ def _data(path):
     found = re.search(r'id="report-data">(.*?)</script>', path.read_text(encoding="utf-8"))
     data = json.loads(found[1])
     return {name: value for name, value in data.items() if name != "created"}
+
+
+def test_detect_learns_from_a_reference_of_normal_rows(run, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=700)
+    y = 2 * x + rng.normal(scale=0.2, size=700)
+    y[611] += 6
+    clean, new = tmp_path / "clean.csv", tmp_path / "new.csv"
+    csv.write_csv(pa.table({"x": x[:600], "y": y[:600]}), clean)
+    csv.write_csv(pa.table({"x": x[600:], "y": y[600:]}), new)
+    scores, model = tmp_path / "scores.csv", tmp_path / "clean.admercs"
+    status, out, _ = run("detect", "--reference", clean, new, "--out", scores, "--model", model)
+    assert status == 0
+    assert "scored with" in out
+    found = csv.read_csv(scores).to_pydict()
+    assert int(np.argmax(found["evidence"])) == 11
+    # The same in two steps: a model of normal rows, and new rows.
+    other, again = tmp_path / "other.admercs", tmp_path / "again.csv"
+    assert run("detect", clean, "--novelty", "--model", other)[0] == 0
+    assert run("score", other, new, "--out", again)[0] == 0
+    assert csv.read_csv(again).to_pydict()["evidence"] == found["evidence"]
 
 
 def test_detect_learns_from_a_sample_above_a_limit(run, people_csv, tmp_path):

@@ -18,7 +18,8 @@ from admercs.cli.options import make_parser
 from admercs.report.report_summary import summary_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-BLOCKS = [block.replace("\\\n", " ") for block in re.findall(r"^```\n(.*?)^```", PAGE, re.M | re.S)]
+_BLOCK = re.compile(r"^```(?:console)?\n(.*?)^```", re.M | re.S)
+BLOCKS = [block.replace("\\\n", " ") for block in _BLOCK.findall(PAGE)]
 # Commands in blocks may go on to the next line within quotes.
 SHOWN = [
     command

@@ -35,6 +35,9 @@ def detect(options: Namespace) -> None:
         raise UsageError("--contamination and --threshold exclude each other.")
     if options.dask and options.fit_rows is not None:
         raise UsageError("--dask learns from all rows, --fit-rows from some: choose one.")
+    if options.reference is not None:
+        _detect_by_reference(options, started)
+        return
     with (
         open_outputs(options.out, report=options.report, model=options.model) as outputs,
         _open(options) as table,
@@ -46,12 +49,39 @@ def detect(options: Namespace) -> None:
         findings = _score_rows(
             options, model, table, outputs, _with_progress(progress, rows, total)
         )
-        if "model" in outputs.streams:
-            with scratch_folder() as folder:
-                model.save(folder / "model")
-                outputs.write("model", (folder / "model").read_bytes())
-            findings.written["model"] = options.model
+        _keep_model(options, model, outputs, findings)
     _show(options, findings, time.monotonic() - started)
+
+
+def _detect_by_reference(options: Namespace, started: float) -> None:
+    """Learn from a table of normal rows, and list the anomalies of another."""
+    clean = Namespace(**{**vars(options), "table": [options.reference]})
+    with (
+        open_outputs(options.out, report=options.report, model=options.model) as outputs,
+        closing(_progress(options)) as progress,
+    ):
+        with _open(clean) as reference:
+            outputs.check(reference.inputs)
+            _check_width(reference, options.max_columns)
+            model, _, _ = learn(clean, reference, progress)
+        with _open(options, model) as table:
+            outputs.check(table.inputs)
+            besides = _match_columns(model, options.reference, table)
+            if besides:
+                note(f"not in the reference and left out: {', '.join(besides[:12])}", options.quiet)
+            rows = _with_progress(progress, table.batches(), 0)
+            findings = _score_rows(options, model, table, outputs, rows, options.reference)
+            _keep_model(options, model, outputs, findings)
+    _show(options, findings, time.monotonic() - started)
+
+
+def _keep_model(options: Namespace, model: ADMERCS, outputs: Any, findings: Findings) -> None:
+    """Write the model where the user wants it."""
+    if "model" in outputs.streams:
+        with scratch_folder() as folder:
+            model.save(folder / "model")
+            outputs.write("model", (folder / "model").read_bytes())
+        findings.written["model"] = options.model
 
 
 def score(options: Namespace) -> None:

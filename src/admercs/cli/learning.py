@@ -62,6 +62,7 @@ def detector(options: Namespace, table: SourceTable, progress: ProgressPrinter) 
     return ADMERCS(
         nominal=table.nominal or "auto",
         contamination=threshold or options.contamination,
+        novelty=options.novelty or options.reference is not None,
         n_jobs=jobs_of(options),
         verbose=progress,
     )

@@ -79,6 +79,8 @@ _LEARNING = f"""
 --contamination SHARE  flag this share of the rows, such as 0.01, instead of finding the line
     automatically (an ordinary row is then flagged with a chance of 1 in 500)
 --threshold SCORE  flag rows above this score
+--novelty  the rows are known to be normal: trust all of them, and draw the line for new rows
+--reference FILE  learn from the rows of this file, which are known to be normal, and look at TABLE
 --fit-rows N  learn from a sample of N rows if there are more; all rows are scored
 --dask  learn from all rows in worker processes that keep the table on disk; this is what happens
     above {FIT_ROWS:,} rows if admercs[dask] is installed. --no-dask: learn from a sample of

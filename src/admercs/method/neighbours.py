@@ -240,10 +240,10 @@ def _choose_rows(values: Floats, most: int) -> NDArray[np.int64]:
     n_rows = values.shape[1]
     if n_rows <= most:
         return np.arange(n_rows)
-    return np.sort(np.argsort(_lots(values), kind="stable")[:most])
+    return np.sort(np.argsort(draw_lots(values), kind="stable")[:most])
 
 
-def _lots(values: Floats) -> NDArray[np.uint64]:
+def draw_lots(values: Floats) -> NDArray[np.uint64]:
     """Draw a number for each row that depends on its values only; equal rows draw their own."""
     # Minus zero is zero, and what is missing is missing.
     lots = np.zeros(values.shape[1], np.uint64)

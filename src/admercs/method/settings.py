@@ -406,6 +406,22 @@ class Method:
             changed = _changed(changed, name.split("."), value)
         return changed
 
+    def for_novelty(self) -> Method:
+        """Return the method for training rows that are known to be normal.
+
+        Nothing in the training table is distrusted: no context is anomalous, no row adds evidence
+        to rows like it, and no ancestor doubts what a leaf finds ordinary.
+
+        Examples
+        --------
+        >>> Method().for_novelty().feedback is None
+        True
+        """
+        neighbours = self.neighbours
+        if neighbours is not None:
+            neighbours = dataclasses.replace(neighbours, weight=0.0)
+        return dataclasses.replace(self, feedback=None, ancestor=None, neighbours=neighbours)
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; `from_dict` reads it."""
         return _to_dict(self)

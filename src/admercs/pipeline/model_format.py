@@ -133,6 +133,7 @@ FIELDS: dict[str, Any] = {
             "n_iter": int | None,
             "nominal": Literal["auto"] | list[str | int],
             "contamination": Literal["auto"] | float | dict[str, float],
+            "novelty": bool,
             "n_jobs": int | None,
             "random_state": None,
             "verbose": int,

@@ -145,7 +145,7 @@ class RowsInMemory(Rows):
     """All rows of a table as one piece; the work on columns is done in threads."""
 
     def __init__(self, frame: Frame, n_jobs: int = 1, progress: Progress | None = None) -> None:
-        self._frame, self.n_jobs, self._progress = frame, max(1, n_jobs), progress
+        self.frame, self.n_jobs, self._progress = frame, max(1, n_jobs), progress
         self._table: Prepared | None = None
 
     @property
@@ -157,11 +157,11 @@ class RowsInMemory(Rows):
 
     def summary(self, nominal: Any) -> TableSummary:
         """Summarise the columns."""
-        return summarise(self._frame, nominal)
+        return summarise(self.frame, nominal)
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""
-        self._table = _LastColumn(prepare(self._frame, schema))
+        self._table = _LastColumn(prepare(self.frame, schema))
 
     def _keep(
         self, phase: str, function: Function, kept: Several, shared: Sequence[Any], uses_up: bool

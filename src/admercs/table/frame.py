@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse
 
-from admercs.arrays import Array
+from admercs.arrays import Array, Ints
 from admercs.table.objects import from_objects
 from admercs.table.values import RawColumn, from_times
 from admercs.table.zones import zone_name
@@ -55,6 +55,10 @@ class Frame:
             return self._known[position].rows(start, stop)
         return read(values if (start, stop) == (0, self.n_rows) else values[start:stop], name)
 
+    def take(self, rows: Ints) -> Frame:
+        """Return some of the rows as a table of their own."""
+        return Frame(self._table[rows] if self.array is not None else self._table[rows.tolist()])
+
     def texts(self, position: int) -> nw.Series[Any] | None:
         """Return a column of text in the hands of its own library; None for any other column."""
         if not isinstance(self._table, nw.DataFrame):
@@ -80,6 +84,16 @@ class DictFrame(Frame):
         self.n_rows, self.n_columns = next(iter(sizes.values()), 0), len(sizes)
         self.array, self.named, self._table = None, True, None
         self.has_names = all(isinstance(name, str) for name in columns)
+        self._columns = columns
+
+    def take(self, rows: Ints) -> Frame:
+        """Return some of the rows as a table of their own."""
+        return DictFrame(
+            {
+                name: values[rows] if isinstance(values, np.ndarray) else [values[i] for i in rows]
+                for name, values in self._columns.items()
+            }
+        )
 
 
 def _read_column(name: Any, values: Any) -> RawColumn:
