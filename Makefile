@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
 
 .PHONY: demo test lint speed ablation oddbench wrong-values dirty flagged ceiling explanations \
-	reproduce experiments browser elki spark scale fuzz clean
+	reproduce experiments browser elki spark scale fuzz bounds clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -86,5 +86,11 @@ scale: $(VENV)/.installed-dask
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python -m tests.fuzz --files $(or $(FILES),2000) --tables $(or $(TABLES),2000)
 
+# The tests at the lowest declared and at the newest versions of all dependencies, in environments of
+# their own: `make bounds TESTS=tests/table`. Downloads about 3 GB.
+bounds: $(BIN)/python
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python tests/bounds.py $(TESTS)
+
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) .bounds demo

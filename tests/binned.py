@@ -10,8 +10,8 @@ import numpy as np
 from admercs.pipeline.encode import encode_rows
 from admercs.pipeline.rows import RowsInMemory
 from admercs.table import Binning, Schema, read_frame
-from admercs.table.bins import edge_search, edges_between
-from admercs.table.quantiles import count_requests, run_searches
+from admercs.table.bins import edges_between
+from admercs.table.quantiles import count_requests, edge_search, run_searches
 
 
 def bin_table(
@@ -28,6 +28,6 @@ def bin_table(
 def search_edges(values: np.ndarray, max_bins: int = 254) -> np.ndarray:
     """Find the edges of a column as those of a long table are found."""
     present = values[~np.isnan(values)]
-    search = edge_search(len(present), float(present.min()), float(present.max()), max_bins)
+    search = edge_search(len(present), (float(present.min()), float(present.max())), max_bins)
     run_searches({0: search}, partial(count_requests, lambda _: present))
     return edges_between(*search.gaps())

@@ -27,16 +27,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from admercs import ADMERCS, inspect
 from admercs.method.settings import Method
 from admercs.pipeline.fit import fit_model
 from admercs.pipeline.model import Model
-from admercs.pipeline.model_file import HEADER, ModelFileError, load_model, save_model
+from admercs.pipeline.model_file import HEADER, ModelFileError, save_model
 from admercs.pipeline.rows import RowsInMemory
-from admercs.pipeline.score import score_cells, score_evidence
 from admercs.table import prepare, read_frame
 
 Members = dict[str, Any]  # arrays, and the header as a dict
-BATCH = 200  # cases of a child process
+BATCH = 1000  # cases of a child process
 CHILD = [sys.executable, "-m", "tests.fuzz"]
 
 
@@ -74,19 +74,12 @@ def make_model(table: Any, method: Method | None = None) -> Model:
         return fit_model(RowsInMemory(read_frame(table)), method or Method()).model
 
 
-def make_extra(model: Model) -> dict[str, Any]:
+def make_extra() -> dict[str, Any]:
     """Return what a detector with default parameters keeps beside its model."""
     names = ("method", "max_depth", "min_samples_leaf", "max_bins", "n_iter", "n_jobs")
     parameters = dict.fromkeys((*names, "random_state"))
     parameters |= {"nominal": "auto", "contamination": "auto", "novelty": False, "verbose": 0}
-    n_columns = len(model.schema.columns)
-    return {
-        "parameters": parameters,
-        "offset": -3.0,
-        "n_iter": 2,
-        "n_features_in": n_columns,
-        "feature_names_in": model.schema.names if model.schema.has_names else None,
-    }
+    return {"parameters": parameters, "offset": -3.0, "n_iter": 2}
 
 
 def unpack(path: Path) -> Members:
@@ -113,20 +106,31 @@ def pack(path: Path, members: Members) -> None:
 
 
 def use(path: Path, table: Any) -> str:
-    """Load a file and score a table with it; a file that is refused is as good."""
+    """Load a file, score a table with it and explain the scores; to be refused is as good."""
     try:
-        model, _ = load_model(path)
+        detector = ADMERCS.load(path)
     except ModelFileError:
         return "refused"
+    model = detector.model_
     try:
-        prepared = prepare(read_frame(table), model.schema)
+        prepare(read_frame(table), model.schema)
     except ValueError:  # other columns
         return "loaded"
-    evidence = score_evidence(model, prepared)
-    cells = score_cells(model, prepared)
-    assert evidence.shape == (prepared.n_rows,)
-    assert cells.shape == (prepared.n_rows, len(model.schema.columns))
-    return "scored"
+    evidence = -detector.score_samples(table)
+    cells = detector.score_cells(table)
+    assert evidence.shape == (len(table),)
+    assert cells.shape == (len(table), len(model.schema.columns))
+    explain(detector, table)
+    return "used"
+
+
+def explain(detector: ADMERCS, table: Any) -> None:
+    """Say everything that can be said of a table."""
+    assert len(str(detector.explain(table))) > 0
+    assert len(detector.report(table, rows=10).html()) > 1000
+    leaves = [node.number for node in inspect.tree_nodes(detector) if not node.children]
+    assert all(str(detector.describe_context(leaf)) for leaf in leaves)
+    assert inspect.leaves(detector, table).shape == inspect.likelihoods(detector, table).shape
 
 
 # --------------------------------------------------------------------------------------- mutations
@@ -148,7 +152,7 @@ def change_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     else:
         info = np.iinfo(np.uint8 if array.dtype.kind == "b" else array.dtype)
         odd = [info.min, info.max, info.max // 2, 0, max(info.min, -1), len(array), len(array) + 1]
-        odd = [int(np.clip(each, info.min, info.max)) for each in odd]
+        odd = [min(max(int(each), int(info.min)), int(info.max)) for each in odd]
     moved = flat[some] if flat.size else 0
     others = (np.int8, np.int64, np.uint64, np.float32, np.float64, np.bool_, ">i4", "S3")
     changes: list[Callable[[], np.ndarray]] = [
@@ -272,7 +276,7 @@ class Damaged:
         for number, (method, own) in enumerate(zip(methods, tables, strict=True)):
             path = folder / f"{number}.admercs"
             model = make_model(own, method)
-            save_model(path, model, make_extra(model))
+            save_model(path, model, make_extra())
             self.samples.append((path.read_bytes(), unpack(path), _odd_rows(own)))
 
     def run(self, number: int) -> str:
@@ -286,10 +290,10 @@ class Damaged:
 
 def _odd_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Return some rows of a table, rows far outside of it, and rows that have never been seen."""
-    far, rows = table.iloc[:20].copy(), table.iloc[:60]
+    far, rows = table.iloc[:6].copy(), table.iloc[:12]
     for name in table.columns:
         if table[name].dtype.kind == "f":
-            far[name] = np.resize([1e300, -1e300, 0.0, np.nan, 5e-324, -1e6], 20)
+            far[name] = np.resize([1e300, -1e300, 0.0, np.nan, 5e-324, -1e6], 6)
         elif table[name].dtype == object:
             far[name] = "never seen"
     return pd.concat([rows, far], ignore_index=True)
@@ -320,6 +324,11 @@ def random_column(n: int, rng: np.random.Generator) -> Any:
         lambda: pd.Series(pd.date_range("2020", periods=n, freq="h", tz="Europe/Brussels")),
         lambda: pd.Categorical(rng.choice(["low", "high"], n)),
         lambda: pd.array(rng.integers(0, 9, n), dtype="Int64"),
+        lambda: rng.integers(-(2**40), 2**40, n).astype(f"M8[{rng.choice(['s', 'ms', 'us'])}]"),
+        lambda: rng.integers(-(2**62), 2**62, n).astype(f"m8[{rng.choice(['s', 'ms', 'us'])}]"),
+        lambda: pd.Series(
+            rng.choice(np.array(["0001-01-01", "9999-12-31T23:59"], "M8[s]"), n)
+        ).dt.tz_localize(rng.choice(["UTC", "+14:00", "-12:00", "Europe/Brussels"])),
     ]
     return makers[rng.integers(len(makers))]()
 
@@ -338,31 +347,32 @@ def random_table(rng: np.random.Generator) -> pd.DataFrame:
 
 
 class Random:
-    """Random tables, fitted, saved, loaded and scored."""
+    """Random tables, fitted, saved, loaded, scored and explained."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "random.admercs"
 
     def run(self, number: int) -> str:
-        """Fit a table and score it."""
+        """Fit a table, score and explain it."""
         rng = np.random.default_rng(number)
         table = random_table(rng)
         names = ("HiCS", "Synth-I")
         method = Method() if rng.random() < 0.7 else Method.paper(names[rng.integers(2)])
         try:
-            model = make_model(table, method)
+            detector = ADMERCS(method=method).fit(table)
         except ValueError as error:
             known = ("No column can be used", "values of several types", "surrogates")
             if any(each in str(error) for each in known):
                 return "refused"
             raise
-        save_model(self.path, model, make_extra(model))
-        again, _ = load_model(self.path)
-        prepared = prepare(read_frame(table), model.schema)
-        evidence = score_evidence(model, prepared)
-        assert np.isfinite(evidence).all()
-        assert np.array_equal(evidence, score_evidence(again, prepared))
-        return "scored"
+        detector.save(self.path)
+        scores = detector.score_samples(table)
+        assert np.isfinite(scores).all()
+        assert (scores <= 0).all()
+        assert np.array_equal(scores, ADMERCS.load(self.path).score_samples(table))
+        assert np.allclose(detector.score_cells(table).sum(axis=1), -scores)
+        explain(detector, table)
+        return "used"
 
 
 # ----------------------------------------------------------------------------------------- running

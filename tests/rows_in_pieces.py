@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from admercs.pipeline.rows import Floats, Kept
+from admercs.arrays import Floats
+from admercs.pipeline.rows import Kept
 from admercs.table import merge_summaries, prepare, read_frame, summarise
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
@@ -33,6 +34,8 @@ class RowsInPieces:
 
     def open(self, schema: Schema) -> None:
         self.tables = [prepare(frame, schema) for frame in self._frames]
+
+    arrange = open
 
     def keep(
         self,

@@ -21,6 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from admercs import ADMERCS, Method
+from admercs.estimator import ModelFileError
+from admercs.pipeline.model_file import HEADER
+from tests.fuzz import pack, unpack
 
 
 @parametrize_with_checks([ADMERCS(), ADMERCS.paper("HiCS")])
@@ -227,6 +230,16 @@ def test_numpy_numbers_as_parameters_are_saved(cars: pd.DataFrame, tmp_path: Pat
     np.testing.assert_array_equal(again.predict(cars), model.predict(cars))
 
 
+@pytest.mark.parametrize("wrong", [{"n_jobs": 0}, {"max_depth": -1}, {"contamination": 0.7}])
+def test_parameters_of_a_file_are_checked(model: ADMERCS, tmp_path: Path, wrong: dict) -> None:
+    model.save(tmp_path / "m")
+    members = unpack(tmp_path / "m")
+    members[HEADER]["extra"]["parameters"] |= wrong
+    pack(tmp_path / "m", members)
+    with pytest.raises(ModelFileError, match=f"m is damaged .*{next(iter(wrong))}"):
+        ADMERCS.load(tmp_path / "m")
+
+
 def test_pickled_and_cloned(model: ADMERCS, cars: pd.DataFrame) -> None:
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.score_samples(cars), model.score_samples(cars))
@@ -271,8 +284,18 @@ def test_pipeline_and_grid_search(tmp_path: Path) -> None:
         ({"n_iter": 0}, "n_iter"),
         ({"min_samples_leaf": 0.0}, "min_samples_leaf"),
         ({"contamination": {"score": 2}}, "contamination"),
+        ({"contamination": {"score": 1}}, "contamination"),
+        ({"contamination": {"evidence": np.inf}}, "0 <= e < inf; it is {'evidence': inf}"),
+        ({"contamination": {"evidence": np.nan}}, "contamination"),
+        ({"contamination": {"evidence": -1}}, "contamination"),
+        ({"contamination": {"evidence": 10**400}}, "contamination"),
+        ({"contamination": {"evidence": "3"}}, "contamination"),
+        ({"contamination": {"evidence": 3, "score": 0.9}}, "contamination"),
+        ({"contamination": {}}, "contamination"),
         ({"contamination": 0.7}, "contamination"),
         ({"nominal": ["no such column"]}, "no such column"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"n_jobs": 2**31}, "n_jobs"),
         ({"max_bins": 1}, "max_bins"),
     ],
 )

@@ -18,9 +18,10 @@ def rows() -> np.ndarray:
 def test_rows_end_where_the_nodes_send_them(rows: np.ndarray) -> None:
     model = ADMERCS().fit(rows)
     nodes, found = inspect.tree_nodes(model), inspect.leaves(model, rows)
-    roots = [node for node in nodes if node.parent is None]
-    assert [root.target for root in roots] == [column.name for column in model.columns_]
-    for tree, root in enumerate(roots):
+    roots = {node.target: node for node in nodes if node.parent is None}
+    assert set(roots) == {column.name for column in model.columns_}
+    for tree, column in enumerate(model.columns_):
+        root = roots[column.name]
         for row, leaf in zip(rows, found[:, tree], strict=True):
             node = root
             while node.children:

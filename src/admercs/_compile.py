@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
 from numpy.typing import NDArray
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function to machine code that releases the interpreter lock.
+class KernelCache(FunctionCache):
+    """Compiled code on disk, and no error where it cannot be read or written."""
 
-    The code is cached on disk. Where neither the package folder nor the user's cache folder can be
-    written, numba refuses to cache at all; the kernel is then compiled in each process instead.
-    """
+    _warned = False
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code, or None if there is none that can be used."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # unpickling arbitrary bytes raises all kinds of errors
+            self.warn(error)
+        with suppress(OSError):
+            self.flush()  # so that it can be saved again
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the compiled code if that is possible."""
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            self.warn(error)
+
+    @classmethod
+    def warn(cls, error: Exception) -> None:
+        """Warn once in a process."""
+        if not cls._warned:
+            cls._warned = True
+            warnings.warn(
+                f"Compiled code cannot be read from the cache or saved there ({error!r:.200}), so "
+                "it is compiled in this process. If that happens again, make the folder writable, "
+                "free some space, or set NUMBA_CACHE_DIR to another folder.",
+                stacklevel=2,
+            )
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function to machine code that is kept on disk and releases the interpreter lock."""
     # numpy's error model: no check before each division, less to compile.
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        compiled._cache = KernelCache(function)
+    except RuntimeError as error:  # neither the package nor the user has a folder for it
+        KernelCache.warn(error)
+    return compiled
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written to.
-
-    pandas hands out such arrays, and a kernel is compiled anew for each kind of argument: giving it
-    nothing else keeps it at one.
-    """
+    """Return a view that cannot be written to."""
+    # pandas hands out such arrays. A kernel is compiled anew for each kind of argument, so this is
+    # the only kind it is given.
     view = array.view()
     view.flags.writeable = False
     return view

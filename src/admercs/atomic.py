@@ -12,20 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-__all__ = ["atomic_write"]
-
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing; it takes its place when the block ends without an error.
 
-    Until then the content is in a temporary file in the same folder, which is removed if anything
-    goes wrong. A new file gets the permissions that the umask gives, a replaced file keeps its
-    own, and a link keeps pointing to the file that is replaced. A device or a pipe cannot be
-    replaced, so it receives the content at the end.
+    Until then the content is in a temporary file beside it. A replaced file keeps its permissions,
+    and a link its target. A device or a pipe receives the content at the end.
     """
-    target = os.path.realpath(path)
-    mode = None
+    target, mode = os.path.realpath(path), None
     with suppress(FileNotFoundError):
         mode = os.stat(target).st_mode
     if mode is not None and stat.S_ISDIR(mode):
@@ -35,8 +30,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     temporary = os.path.join(folder, f".admercs-{secrets.token_hex(8)}")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     # The system applies the umask here; asking for it would change it for other threads.
-    handle = os.open(temporary, flags, 0o600 if is_device else 0o666)
-    stream = os.fdopen(handle, "wb", 1 << 20)
+    stream = os.fdopen(os.open(temporary, flags, 0o600 if is_device else 0o666), "wb", 1 << 20)
     try:
         if mode is not None and not is_device:
             os.chmod(temporary, stat.S_IMODE(mode))

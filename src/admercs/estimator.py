@@ -18,18 +18,20 @@ from sklearn.utils.validation import check_is_fitted
 from admercs.arrays import Floats, Ints
 from admercs.explain.explain_mixin import is_dask
 from admercs.method.settings import Method
-from admercs.method.threshold import Quantiles, automatic_threshold
+from admercs.method.threshold import Quantiles, automatic_threshold, stated_threshold
 from admercs.pipeline.cross_fit import with_unseen_evidence
-from admercs.pipeline.fit import Fitted, fit_model
+from admercs.pipeline.fit import fit_model
 from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import ModelFileError, load_model, save_model
 from admercs.pipeline.rows import RowsInMemory
 from admercs.pipeline.score import score_cells, score_evidence
 from admercs.progress import progress_printer
-from admercs.report.report_mixin import ReportMixin
-from admercs.table import Column, Prepared, prepare, read_frame
+from admercs.report.report import ReportMixin
+from admercs.table import Column, prepare, read_frame
 
 __all__ = ["ADMERCS", "ModelFileError"]
+
+_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
@@ -60,16 +62,13 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         numbers. Text, categories and booleans always are.
     contamination : "auto", float or dict, default="auto"
         Where `predict` draws the line. "auto": at the evidence that an ordinary row exceeds with
-        a chance of 1 in 500, by an exponential tail through the median and the 90% quantile of
-        the training evidence; more than 1% of the training rows are flagged only if they stand out
-        from a log-normal tail too. A float: that share of the training rows is flagged.
-        ``{"score": 0.95}`` or ``{"evidence": 3.0}``: rows with a higher score or evidence.
+        a chance of 1 in 500, by the tail of the training evidence. A float: that share of the
+        training rows is flagged. ``{"score": 0.95}`` or ``{"evidence": 3.0}``: rows with a higher
+        score or evidence.
     novelty : bool, default=False
-        Whether the training rows are known to be normal and new rows are asked about, as in
-        scikit-learn. Then nothing in the training table is distrusted, and the line that `predict`
-        draws follows from rows that were not trained on (cross-fitting in five folds, in memory).
-        `fit_predict` on the training table is still defined: it flags training rows beyond that
-        line.
+        Whether the training rows are known to be normal and new rows are asked about. Then nothing
+        in the training table is distrusted, and the line that `predict` draws follows from rows
+        that were not trained on (cross-fitting in five folds, in memory).
     n_jobs : int, default=None
         Threads; None is one, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -114,17 +113,17 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "method": [Method, None],
         "max_depth": [Interval(Integral, 0, 64, closed="both"), None],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 0.5, closed="right"),
-            None,
-        ],
+        "min_samples_leaf": [_AT_LEAST_ONE, Interval(RealNotInt, 0, 0.5, closed="right"), None],
         "max_bins": [StrOptions({"exact"}), Interval(Integral, 2, 254, closed="both"), None],
-        "n_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "n_iter": [_AT_LEAST_ONE, None],
         "nominal": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right"), dict],
         "novelty": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, 4096, closed="both"),
+            Interval(Integral, -4096, -1, closed="both"),
+            None,
+        ],
         "random_state": ["random_state"],
         "verbose": ["verbose", callable],
     }
@@ -182,8 +181,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         ----------
         X : table of n rows and m columns
             A numpy array, a pandas, polars or pyarrow table; numbers, text, categories, booleans,
-            dates; values may be missing anywhere. A Dask DataFrame is fitted on the active cluster,
-            to the same model.
+            dates; values may be missing anywhere. A Dask DataFrame is fitted on the active cluster.
         y : ignored
             There for scikit-learn's sake.
 
@@ -192,25 +190,25 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         self : ADMERCS
         """
         self._validate_params()
+        if isinstance(self.contamination, dict):
+            stated_threshold(self.contamination)  # an error now rather than after the fit
         progress = progress_printer(self.verbose)
         if is_dask(X):
-            return self._fit_on_dask(X, progress)
+            from admercs.pipeline.cluster_run import ClusterRun
+            from admercs.pipeline.dask_rows import RowsOnDask
+            from admercs.pipeline.local_cluster import some_client
+
+            with some_client() as client, ClusterRun(client, X, progress) as run:
+                fitted = fit_model(RowsOnDask(run), self._method(), self.nominal)
+                self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter)
+            self.scores_ = self.anomaly_score(X)
+            return self
         rows = RowsInMemory(read_frame(X), self._threads(), progress)
         fitted = fit_model(rows, self._method(), self.nominal)
         if self.novelty:
             fitted = with_unseen_evidence(fitted, rows, self.nominal)
-        self._keep(fitted)
+        self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter)
         self.scores_ = _delta(fitted.evidence[0])
-        return self
-
-    def _fit_on_dask(self, X: Any, progress: Any) -> Self:
-        from admercs.pipeline.cluster_run import ClusterRun
-        from admercs.pipeline.dask_rows import RowsOnDask
-        from admercs.pipeline.local_cluster import some_client
-
-        with some_client() as client, ClusterRun(client, X, progress) as run:
-            self._keep(fit_model(RowsOnDask(run), self._method(), self.nominal))
-        self.scores_ = self.anomaly_score(X)
         return self
 
     def _method(self) -> Method:
@@ -218,63 +216,46 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         method = Method() if self.method is None else self.method
         if self.novelty:
             method = method.for_novelty()
-        given = {
-            "trees.max_depth": self.max_depth,
-            "trees.min_samples_leaf": self.min_samples_leaf,
-            "trees.max_bins": self.max_bins,
-        }
-        method = method.change({name: value for name, value in given.items() if value is not None})
+        of_trees = {k: getattr(self, k) for k in ("max_depth", "min_samples_leaf", "max_bins")}
+        method = method.change({f"trees.{k}": v for k, v in of_trees.items() if v is not None})
         if self.n_iter == 1:
             return replace(method, feedback=None, neighbours=None)
         if self.n_iter is not None and method.feedback is not None:
             return method.change({"feedback.n_iter": self.n_iter})
         return method
 
-    def _keep(self, fitted: Fitted) -> None:
-        """Remember what was fitted."""
-        self.model_ = fitted.model
-        self.n_iter_ = fitted.n_iter
-        self.offset_ = -self._threshold(fitted.quantiles)
-        names = fitted.model.schema.names
-        self.n_features_in_ = len(names)
-        if fitted.has_names:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _adopt(self, model: Model, offset: float, n_iter: int) -> Self:
+        """Use a model from now on, be it fitted or read from a file."""
+        self.model_, self.offset_, self.n_iter_ = model, offset, n_iter
+        self.n_features_in_ = len(model.schema.columns)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if model.schema.has_names:
+            self.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
+        return self
 
     def _threshold(self, quantiles: Quantiles) -> float:
         """Return the evidence from which a row is flagged."""
         if self.contamination == "auto":
             return automatic_threshold(quantiles, self._method().flagging)
         if isinstance(self.contamination, dict):
-            return _stated_threshold(self.contamination)
-        share: float = self.contamination
-        return float(quantiles(np.array([1 - share]))[0])
-
-    def _prepare(self, X: Any) -> Prepared:
-        return prepare(read_frame(X), self.model_.schema)
+            return stated_threshold(self.contamination)
+        return float(quantiles(np.array([1 - float(self.contamination)]))[0])
 
     def _score(self, X: Any, finish: Callable[[Floats], Any], name: str) -> Any:
         """Return what `finish` makes of the evidence; for a Dask table a lazy series."""
         check_is_fitted(self)
         if is_dask(X):
-            from admercs.pipeline.dask_scores import lazy_scores
+            from admercs.pipeline.dask_rows import lazy_scores
 
             return lazy_scores(self.model_, X, finish, name)
-        return finish(score_evidence(self.model_, self._prepare(X), self._threads()))
+        table = prepare(read_frame(X), self.model_.schema)
+        return finish(score_evidence(self.model_, table, self._threads()))
 
     def score_samples(self, X: Any) -> Floats:
         """Return log(1 − δ) of each row: 0 is perfectly normal, lower is more anomalous.
 
-        Parameters
-        ----------
-        X : table
-            Rows with the columns seen in `fit`, in any order if they have names.
-
-        Returns
-        -------
-        scores : ndarray of float64
-            For a Dask table a lazy series with its index and partitions, as with all scores below.
+        `X` has the columns seen in `fit`, in any order if they have names. For a Dask table, all
+        scores are lazy series with its index and partitions.
         """
         return self._score(X, np.negative, "score")
 
@@ -293,52 +274,37 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         return self._score(X, partial(_prediction, self.offset_), "prediction")
 
     def score_cells(self, X: Any) -> Floats:
-        """Return the evidence that each column's views contribute, rows x columns.
-
-        The sum over a row is ``-score_samples``, up to rounding. Columns that were set aside
-        contribute nothing.
-        """
+        """Return the evidence of each column, rows x columns; rows add up to ``-score_samples``."""
         check_is_fitted(self)
         if is_dask(X):
-            from admercs.pipeline.dask_scores import lazy_cells
+            from admercs.pipeline.dask_rows import lazy_cells
 
             return lazy_cells(self.model_, X)
-        return score_cells(self.model_, self._prepare(X), self._threads())
+        table = prepare(read_frame(X), self.model_.schema)
+        return score_cells(self.model_, table, self._threads())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted detector to one file, without pickle.
-
-        The training scores are not part of it: its size does not grow with the table.
-        """
+        """Write the fitted detector to one file, without pickle and without training scores."""
         check_is_fitted(self)
+        self._validate_params()
         parameters = {**self.get_params(), "verbose": 0, "random_state": None}
         parameters["method"] = None if self.method is None else self.method.to_dict()
         parameters["nominal"] = self.nominal if self.nominal == "auto" else list(self.nominal)
-        names = getattr(self, "feature_names_in_", None)
-        extra = {
-            "parameters": parameters,
-            "offset": self.offset_,
-            "n_iter": self.n_iter_,
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": None if names is None else list(names),
-        }
+        extra = {"parameters": parameters, "offset": self.offset_, "n_iter": self.n_iter_}
         save_model(path, self.model_, extra)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a detector written by `save`; nothing in the file is executed."""
         model, extra = load_model(path)
-        parameters = dict(extra["parameters"])
-        if parameters["method"] is not None:
-            parameters["method"] = Method.from_dict(parameters["method"])
-        detector = cls(**parameters)
-        detector.model_ = model
-        detector.offset_ = extra["offset"]
-        detector.n_iter_ = extra["n_iter"]
-        detector.n_features_in_ = extra["n_features_in"]
-        if extra["feature_names_in"] is not None:
-            detector.feature_names_in_ = np.asarray(extra["feature_names_in"], dtype=object)
-        return detector
+        given = extra["parameters"]["method"]
+        method = None if given is None else Method.from_dict(given)
+        detector = cls(**{**extra["parameters"], "method": method})
+        try:
+            detector._validate_params()
+        except ValueError as error:
+            raise ModelFileError(f"{path} is damaged ({error}). Save the model again.") from error
+        return detector._adopt(model, extra["offset"], extra["n_iter"])
 
     def _threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
@@ -346,22 +312,13 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     @property
     def columns_(self) -> tuple[Column, ...]:
         """What became of each column."""
-        return self._fitted("columns_").schema.columns
-
-    def _fitted(self, name: str) -> Model:
-        """Return the model, or say in scikit-learn's way that there is no such attribute yet."""
-        if not hasattr(self, "model_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet: it has no {name!r}")
-        return self.model_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        check_is_fitted(self)
+        return self.model_.schema.columns
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        given = tags.input_tags
+        given.allow_nan = given.string = given.categorical = True
         return tags
 
 
@@ -376,15 +333,3 @@ def _decision(offset: float, evidence: Floats) -> Floats:
 
 def _prediction(offset: float, evidence: Floats) -> Ints:
     return np.where(_decision(offset, evidence) < 0, -1, 1)
-
-
-def _stated_threshold(contamination: dict[str, float]) -> float:
-    """Return the evidence behind ``{"score": s}`` or ``{"evidence": e}``."""
-    if list(contamination) == ["score"] and 0 <= contamination["score"] < 1:
-        return float(-np.log1p(-contamination["score"]))
-    if list(contamination) == ["evidence"] and contamination["evidence"] >= 0:
-        return float(contamination["evidence"])
-    raise ValueError(
-        'contamination as a dict is {"score": s} with 0 <= s < 1 or {"evidence": e} with e >= 0; '
-        f"it is {contamination!r}"
-    )

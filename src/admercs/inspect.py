@@ -1,7 +1,7 @@
 """A look inside a fitted detector: its trees, the leaves of rows, the likelihoods of values.
 
 For research on the method. There is a tree for each column of ``ADMERCS.columns_`` that is not set
-aside, in the same order. Nodes are numbered over all trees; a node comes before those below it.
+aside. Nodes are numbered over all trees; a node comes before those below it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from admercs.arrays import Floats, ShortInts
 from admercs.estimator import ADMERCS
 from admercs.pipeline.score import Scorer
 from admercs.table import prepare, read_frame
-from admercs.trees.walk import find_leaves
+from admercs.trees.forest import find_leaves
 
 __all__ = ["Node", "leaves", "likelihoods", "tree_nodes"]
 
@@ -59,9 +59,9 @@ def tree_nodes(model: ADMERCS) -> list[Node]:
     >>> from admercs import ADMERCS, inspect
     >>> from admercs.datasets import make_synth_c
     >>> model = ADMERCS().fit(make_synth_c(0).X)
-    >>> root = inspect.tree_nodes(model)[0]
-    >>> root.target, root.split_on, root.n_rows
-    ('x0', 'x1', 1000)
+    >>> roots = {node.target: node for node in inspect.tree_nodes(model) if node.parent is None}
+    >>> roots["x0"].split_on, roots["x0"].n_rows
+    ('x1', 1000)
     """
     check_is_fitted(model)
     forest = model.model_.forest
@@ -85,7 +85,7 @@ def tree_nodes(model: ADMERCS) -> list[Node]:
 
 
 def leaves(model: ADMERCS, X: Any) -> ShortInts:
-    """Return the leaf of each row in each tree: rows x trees, as node numbers.
+    """Return the leaf of each row in each tree: rows x columns in use, as node numbers.
 
     Examples
     --------
@@ -97,11 +97,11 @@ def leaves(model: ADMERCS, X: Any) -> ShortInts:
     >>> found.shape, inspect.tree_nodes(model)[found[0, 1]].target
     ((1000, 2), 'x1')
     """
-    return _walk(model, X)[1].T
+    return _walk(model, X)[1][np.argsort(model.model_.positions)].T
 
 
 def likelihoods(model: ADMERCS, X: Any) -> Floats:
-    """Return how likely each value is in its context: rows x trees, as log ω.
+    """Return how likely each value is in its context: rows x columns in use, as log ω.
 
     This is what the context says by itself: before the value is compared with the whole table and
     before anomalous contexts and neighbouring rows count. A missing value has a likelihood too.
@@ -117,7 +117,8 @@ def likelihoods(model: ADMERCS, X: Any) -> Floats:
     True
     """
     block, found = _walk(model, X)
-    return Scorer(model.model_).own_likelihoods(block, found).T
+    log_omega = Scorer(model.model_).own_likelihoods(block, found)
+    return log_omega[np.argsort(model.model_.positions)].T
 
 
 def _walk(model: ADMERCS, X: Any) -> tuple[Floats, ShortInts]:

@@ -6,8 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 
-__all__ = ["Progress", "ProgressPrinter", "progress_printer"]
-
 Progress = Callable[[str, int, int], None]
 
 
@@ -21,21 +19,17 @@ def progress_printer(verbose: int | bool | Progress) -> Progress | None:
 class ProgressPrinter:
     """Prints a running line on a terminal, and a line for each finished phase.
 
-    It is called with ``(phase, done, total)``; a total of 0 means that it is not known. Without
-    `keep`, nothing is left of the lines on a terminal, and nothing is printed elsewhere. `shown`
-    says whether anything is printed.
+    Without `keep`, nothing is left of the lines on a terminal, and nothing is printed elsewhere.
     """
 
     def __init__(self, keep: bool = True, quiet: bool = False) -> None:
         self._keep = keep
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self.shown = not quiet and (keep or self._terminal)
-        self._phase = ""
-        self._start = 0.0
-        self._printed = 0.0
+        self._phase, self._start, self._printed = "", 0.0, 0.0
 
     def __call__(self, phase: str, done: int, total: int) -> None:
-        """Say how far a phase has come."""
+        """Say how far a phase has come; a total of 0 means that it is not known."""
         now = time.monotonic()
         if phase != self._phase:
             self._phase, self._start, self._printed = phase, now, 0.0
@@ -43,10 +37,8 @@ class ProgressPrinter:
         waits = not self._terminal or now - self._printed < 0.5
         if not self.shown or (waits and not finished):
             return
-        self._printed = now
-        spent = now - self._start
-        known = 0 < done < total
-        left = f", about {spent / done * (total - done):.0f} s left" if known else ""
+        self._printed, spent = now, now - self._start
+        left = f", about {spent / done * (total - done):.0f} s left" if 0 < done < total else ""
         count = f"{done}/{total}" if total else f"{done}"
         end = "\n" if finished and self._keep else "\r"
         erase = "\x1b[K" if self._terminal else ""

@@ -30,11 +30,11 @@ def browser():
 
 @pytest.fixture(scope="session")
 def sample_path(tmp_path_factory):
-    from admercs.report.html_page import render_html
+    from admercs.report import Report
     from tests.report.sample import sample
 
     path = tmp_path_factory.mktemp("report") / "sample.html"
-    path.write_text(render_html(sample()), encoding="utf-8")
+    path.write_text(Report(sample()).html(), encoding="utf-8")
     return path
 
 

@@ -175,7 +175,7 @@ def test_downloads_the_flagged_rows(page):
 
 
 def test_downloaded_text_is_no_formula_to_a_spreadsheet(open_page, tmp_path):
-    from admercs.report.html_page import render_html
+    from admercs.report import Report
     from tests.report.sample import sample
 
     data = sample()
@@ -195,7 +195,7 @@ def test_downloaded_text_is_no_formula_to_a_spreadsheet(open_page, tmp_path):
         row["values"][0] = row["label"] = text
     data["columns"][0]["name"] = "=A1"
     path = tmp_path / "formulas.html"
-    path.write_text(render_html(data), encoding="utf-8")
+    path.write_text(Report(data).html(), encoding="utf-8")
     page = open_page(path)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download flagged rows").click()
@@ -296,11 +296,12 @@ def test_prints_without_controls(page):
     assert len(page.pdf()) > 10_000
 
 
-def test_inside_a_notebook_the_page_is_framed(open_page, sample_path, tmp_path):
-    from admercs.report.html_page import frame_html
+def test_inside_a_notebook_the_page_is_framed(open_page, tmp_path):
+    from admercs.report import Report
+    from tests.report.sample import sample
 
     path = tmp_path / "notebook.html"
-    framed = frame_html(sample_path.read_text(encoding="utf-8"))
+    framed = Report(sample())._repr_html_()
     path.write_text(f"<!doctype html><meta charset=utf-8>{framed}", encoding="utf-8")
     page = open_page(path)
     frame = page.frame_locator("iframe")

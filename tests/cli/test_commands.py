@@ -337,7 +337,7 @@ def test_a_bug_is_no_traceback_unless_asked_for(run, people_csv, monkeypatch):
     def broken(*_):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("admercs.cli.learning.detector", broken)
+    monkeypatch.setattr("admercs.ADMERCS.fit", broken)
     status, _, err = run("detect", people_csv)
     assert status == 1
     assert "Traceback" not in err
@@ -369,13 +369,13 @@ def test_a_million_categories(run, tmp_path):
 
 INTERRUPTED = """
 import sys
+from admercs import ADMERCS
 from admercs.cli import main
-from admercs.cli import learning
 def slow(*arguments):
     print("fitting", flush=True)
     while True:
         pass
-learning.detector = slow
+ADMERCS.fit = slow
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -12,13 +12,13 @@ import pytest
 
 from admercs.cli.csvfile import Reading
 from admercs.cli.errors import UserError
-from admercs.cli.reader import Roles, open_table
+from admercs.cli.reader import open_table
 
 TABLE = "a,b\n" + "".join(f"{k % 7},{k % 5}\n" for k in range(60))
 
 
 def read(*sources):
-    with open_table([str(source) for source in sources], Reading(), Roles()) as table:
+    with open_table([str(source) for source in sources], Reading()) as table:
         return table.read(10**6)[0].to_pydict()
 
 
@@ -92,11 +92,11 @@ LIMITED = """
 import resource
 import sys
 from admercs.cli import main, sinks
-write = sinks._Sink.write
+write = sinks.Sink.write
 def limited(sink, table):
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
     write(sink, table)
-sinks._Sink.write = limited
+sinks.Sink.write = limited
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -169,7 +169,7 @@ def test_a_query_is_one_select(here, query):
 def test_the_connection_of_a_query_cannot_write_or_reach_other_files(here):
     (here / "in.csv").write_text(TABLE)
     (here / "other.csv").write_text(TABLE)
-    with open_table(["from 'in.csv'"], Reading(), Roles()) as table:
+    with open_table(["from 'in.csv'"], Reading()) as table:
         assert table.read(10)[1] == 60
         for statement in (
             "copy (select 1) to 'pwn.csv'",

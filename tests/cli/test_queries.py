@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from admercs.cli.csvfile import Reading
+from admercs.cli.databases import quoted_files
 from admercs.cli.errors import UsageError, UserError
-from admercs.cli.queries import quoted_files
-from admercs.cli.reader import Roles, open_table
+from admercs.cli.reader import open_table
 
 ARFF = "@relation r\n@attribute id numeric\n@attribute colour {red, green}\n@data\n1, red\n2, ?\n"
 
@@ -45,8 +45,8 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def read(query, reading=None, roles=None):
-    with open_table([query], reading or Reading(), roles or Roles()) as table:
+def read(query, reading=None):
+    with open_table([query], reading or Reading()) as table:
         return table.read(10**6)[0].to_pydict()
 
 
@@ -119,9 +119,9 @@ def test_copies_of_files_do_not_get_into_each_others_way(here):
 
 def test_codes_stay_codes_for_a_model(here):
     (here / "new.csv").write_text("zip,n\n01234,1\n")
-    roles = Roles(expected={"zip": "text", "n": "integer"})
-    assert read("select * from 'new.csv' where n = 1", roles=roles) == read("new.csv", roles=roles)
-    assert read("from 'new.csv'", roles=roles)["zip"] == ["01234"]
+    reading = Reading(expected={"zip": "text", "n": "integer"})
+    assert read("select * from 'new.csv' where n = 1", reading) == read("new.csv", reading)
+    assert read("from 'new.csv'", reading)["zip"] == ["01234"]
 
 
 def test_standard_input_in_a_query(here, monkeypatch):
@@ -167,7 +167,7 @@ def test_a_query_longer_than_a_path():
 
 def test_the_option_for_tables_is_not_for_queries(here):
     with pytest.raises(UsageError, match="--table is not for queries"):
-        read("select 1", Reading(table="orders"))
+        read("select 1", Reading(table_name="orders"))
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,11 @@ import pytest
 
 from admercs.cli.csvfile import Reading
 from admercs.cli.errors import UserError
-from admercs.cli.reader import Roles, open_table
+from admercs.cli.reader import open_table
 
 
-def read(*sources, reading=None, roles=None, limit=10**6):
-    with open_table(
-        [str(source) for source in sources], reading or Reading(), roles or Roles()
-    ) as table:
+def read(*sources, reading=None, limit=10**6):
+    with open_table([str(source) for source in sources], reading or Reading()) as table:
         return table.read(limit)[0]
 
 
@@ -76,7 +74,7 @@ def test_missing_values_are_what_the_user_says(tmp_path):
 
 def test_no_header_and_hash_lines_are_rows(tmp_path):
     path = write(tmp_path / "n.csv", "1,a\n2,b\n")
-    assert read(path, reading=Reading(header=False)).num_rows == 2
+    assert read(path, reading=Reading(no_header=True)).num_rows == 2
     assert read(write(tmp_path / "h.csv", "a,b\n1,2\n#3,4\n")).num_rows == 2
 
 
@@ -122,13 +120,13 @@ def test_databases(tmp_path):
     database.close()
     with pytest.raises(UserError, match=r"2 tables: other, t\. Choose one with --table"):
         read(tmp_path / "s.sqlite")
-    table = read(tmp_path / "s.sqlite", reading=Reading(table="t"))
+    table = read(tmp_path / "s.sqlite", reading=Reading(table_name="t"))
     assert [str(kind) for kind in table.schema.types] == [
         "int64", "double", "string", "date32[day]", "bool",
     ]  # fmt: skip
     assert table.column("s").to_pylist() == ["a", None]
     with pytest.raises(UserError, match="has no table 'nope'; it has other, t"):
-        read(tmp_path / "s.sqlite", reading=Reading(table="nope"))
+        read(tmp_path / "s.sqlite", reading=Reading(table_name="nope"))
 
 
 def test_dates_and_odd_values_in_sqlite(tmp_path):
@@ -163,7 +161,8 @@ def test_damaged_compressed_files(tmp_path, ending, fault):
     }
     packed = pack[ending](raw)
     half = len(packed) // 2
-    scrambled = packed[:half] + b"x" * 64 + packed[half + 64 :]
+    # Without a checksum, as pyarrow's zstd is, a decoder may not notice fewer bytes.
+    scrambled = packed[:half] + b"x" * 4000 + packed[half + 4000 :]
     path = tmp_path / f"t.csv.{ending}"
     path.write_bytes(packed[:half] if fault == "cut" else scrambled)
     with pytest.raises(UserError, match=f"t.csv.{ending} is damaged or was cut short"):
@@ -195,7 +194,7 @@ def test_a_temporary_folder_that_is_full(tmp_path, monkeypatch):
 
 def test_counts_rows_where_that_is_cheap(people_csv):
     for source, n_rows in ((people_csv, 300), (f"select * from '{people_csv}'", 0)):
-        with open_table([str(source)], Reading(), Roles()) as table:
+        with open_table([str(source)], Reading()) as table:
             assert table.count() == n_rows
             assert table.read(10**6)[1] == 300
 
@@ -246,16 +245,16 @@ sunny, 1.5, 2024-01-01
 
 def test_roles(tmp_path):
     path = write(tmp_path / "r.csv", "a,b,c\n1,x,07\n2,y,08\n")
-    table = read(path, roles=Roles(ignore=["a,b"], numeric=["c"]))
+    table = read(path, reading=Reading(ignore=["a,b"], numeric=["c"]))
     assert table.to_pydict() == {"c": [7.0, 8.0]}
     with pytest.raises(UserError, match=r"r.csv: column 'b' holds 'x', which is no number"):
-        read(path, roles=Roles(numeric=["b"]))
+        read(path, reading=Reading(numeric=["b"]))
     with pytest.raises(UserError, match=r"--id: r.csv has no column 'z'; it has a, b, c"):
-        read(path, roles=Roles(id=["z"]))
+        read(path, reading=Reading(id=["z"]))
     with pytest.raises(UserError, match="no columns left"):
-        read(path, roles=Roles(ignore=["a", "b"], id=["c"]))
+        read(path, reading=Reading(ignore=["a", "b"], id=["c"]))
     comma = write(tmp_path / "comma.csv", '"x,y",z\n1,2\n')
-    assert read(comma, roles=Roles(ignore=["x,y"])).column_names == ["z"]
+    assert read(comma, reading=Reading(ignore=["x,y"])).column_names == ["z"]
 
 
 def test_odd_types(tmp_path):
@@ -268,12 +267,12 @@ def test_odd_types(tmp_path):
     assert table.column("e").to_pylist() == ["a"]
     with pytest.raises(UserError, match="holds nested or binary values"):
         read("select [1, 2] as list, 3 as x")
-    assert read("select [1, 2] as list, 3 as x", roles=Roles(ignore=["list"])).num_columns == 1
+    assert read("select [1, 2] as list, 3 as x", reading=Reading(ignore=["list"])).num_columns == 1
 
 
 def test_sample_is_even_reproducible_and_in_order():
     source = "select range as x from range(50000)"
-    with open_table([source], Reading(), Roles()) as table:
+    with open_table([source], Reading()) as table:
         sample, total = table.read(1000, seed=1)
         again, _ = table.read(1000, seed=1)
         other, _ = table.read(1000, seed=2)

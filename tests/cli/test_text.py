@@ -6,8 +6,8 @@ import pytest
 
 from admercs.cli.console import clean, counted
 from admercs.cli.csvfile import _delimiter_in
+from admercs.cli.databases import quoted, quoted_files, sql_text
 from admercs.cli.errors import listed, os_error, shown
-from admercs.cli.queries import quoted, quoted_files, sql_text
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from admercs import __version__
-from admercs.cli.completion import script
-from admercs.cli.console import Style, clean, row_lines
+from admercs.cli.console import Style, clean, rows_text
 from admercs.progress import ProgressPrinter
 
 COMMANDS = ("detect", "score", "explain", "patterns", "info", "demo", "reproduce", "completion")
@@ -71,15 +70,15 @@ def test_completion(run, shell, tmp_path):
         assert command in out
     assert "report-rows" in out
     path = tmp_path / "script"
-    path.write_text(script(shell))
+    path.write_text(out)
     if shutil.which(shell):
         subprocess.run([shell, "-n", path], check=True)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_completes_commands_and_options(tmp_path):
+def test_bash_completes_commands_and_options(run, tmp_path):
     path = tmp_path / "script"
-    path.write_text(script("bash"))
+    path.write_text(run("completion", "bash")[1])
     ask = (
         f"source {path}; COMP_WORDS=(admercs det); COMP_CWORD=1; _admercs; echo ${{COMPREPLY[@]}}; "
         "COMP_WORDS=(admercs detect --rep); COMP_CWORD=2; _admercs; echo ${COMPREPLY[@]}"
@@ -92,7 +91,7 @@ def test_control_characters_do_not_reach_the_terminal():
     from admercs.explain import RowExplanation
 
     row = RowExplanation("evil\x1b]0;title\x07", 0.5, 0.7, 50.0, ())
-    text = "\n".join(row_lines(row, Style()))
+    text = rows_text([row], Style())
     assert "\x1b" not in text
     assert "\x07" not in text
     assert clean("Zürich – 北京") == "Zürich – 北京"

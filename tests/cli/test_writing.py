@@ -71,10 +71,10 @@ def test_a_full_disk_is_an_error_that_says_so(tmp_path, monkeypatch):
     path = tmp_path / "s.jsonl"
     path.write_text("old")
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("admercs.cli.sinks._json_line", full)
+    monkeypatch.setattr("admercs.cli.sinks.json.dumps", full)
     message = r"cannot write .*s\.jsonl: no space left"
     with pytest.raises(UserError, match=message), open_sink(str(path)) as sink:
         sink.write(TABLE)

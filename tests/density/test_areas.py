@@ -3,14 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admercs.density.areas import (
-    frequency_areas,
-    frequency_thresholds,
-    log_areas,
-    log_presence,
-    quantile_levels,
-    value_frequencies,
-)
+from admercs.density.likelihoods import frequency_entries, log_areas, quantile_levels
+from admercs.method.settings import Density
+
+from .tools import PAPER
 
 levels = st.lists(
     st.tuples(st.integers(-5, 5).map(float), st.integers(0, 4).map(float)), max_size=30
@@ -48,39 +44,41 @@ def test_large_random_samples():
 
 def test_at_least_rho_of_the_rows_are_fully_typical():
     counts = np.array([[9, 1, 0], [5, 3, 2], [10, 0, 0], [4, 3, 3]])
-    kappa = value_frequencies(counts)
-    tau = np.exp(frequency_thresholds(kappa, counts, 0.9))
+    found = frequency_entries(counts, PAPER)
     # One row in ten may be untypical, two may not.
-    np.testing.assert_allclose(tau, [0.9, 0.2, 1.0, 0.3])
-    reached = (counts * (kappa >= tau[:, None] * (1 - 1e-12))).sum(axis=1) / counts.sum(axis=1)
+    np.testing.assert_allclose(np.exp(found.log_tau), [0.9, 0.2, 1.0, 0.3])
+    reached = (counts * (found.log_value >= -1e-12)).sum(axis=1) / counts.sum(axis=1)
     assert np.all(reached >= 0.9)
 
 
+def presence(n, n_missing, settings):
+    """Return the likelihoods of having a value and of having none."""
+    counts = np.stack((np.array(n) - n_missing, n_missing), axis=1)
+    return np.exp(np.minimum(0.0, frequency_entries(counts, settings).log_value)).T
+
+
 def test_a_missing_value_is_odd_only_where_it_is_rare():
-    n = np.array([100, 100, 100, 100, 1])
-    n_missing = np.array([0, 5, 50, 99, 1])
-    present, missing = log_presence(n, n_missing, area=False, rho=0.9)
-    np.testing.assert_allclose(np.exp(present), [1, 1, 1, 1 / 99, 1])
-    np.testing.assert_allclose(np.exp(missing), [0.01, 5 / 95, 1, 1, 1])
+    present, missing = presence([100, 100, 100, 100, 1], [0, 5, 50, 99, 1], PAPER)
+    np.testing.assert_allclose(present, [1, 1, 1, 1 / 99, 1])
+    np.testing.assert_allclose(missing, [0.01, 5 / 95, 1, 1, 1])
 
 
 def test_grouped_values_share_their_rows():
-    kappa = value_frequencies(np.array([[80, 20], [99, 1]]), n_grouped=10)
+    found = frequency_entries(np.array([[80, 20], [99, 1]]), PAPER, n_grouped=10)
+    kappa = np.exp(found.log_value + found.log_tau[:, None])
     np.testing.assert_allclose(kappa, [[0.8, 0.02], [0.99, 0.01]])
 
 
-def test_no_rows_no_trouble():
-    assert np.all(value_frequencies(np.zeros((1, 3), np.int64)) == 1)
-    present, missing = log_presence(np.array([0]), np.array([0]), area=False, rho=0.9)
-    assert present[0] == pytest.approx(0)
-    assert missing[0] == pytest.approx(0)
+@pytest.mark.parametrize("settings", [PAPER, Density()])
+def test_no_rows_no_trouble(settings):
+    found = frequency_entries(np.zeros((1, 3), np.int64), settings)
+    assert all(np.all(entries == 0) for entries in found)
 
 
 def test_a_missing_value_as_an_area():
-    n, n_missing = np.array([100, 100]), np.array([0, 40])
-    present, missing = log_presence(n, n_missing, area=True, rho=0.9)
-    np.testing.assert_allclose(np.exp(present), [1, 1])
-    np.testing.assert_allclose(np.exp(missing), [0.01, 0.8])
+    present, missing = presence([100, 100], [0, 40], Density())
+    np.testing.assert_allclose(present, [1, 1])
+    np.testing.assert_allclose(missing, [0.01, 0.8])
 
 
 def test_the_area_is_the_mean_over_the_rows():
@@ -88,7 +86,6 @@ def test_the_area_is_the_mean_over_the_rows():
     top, knots = log_areas(np.array([0, 2]), level, mass)
     assert np.exp(top) == pytest.approx(3)
     np.testing.assert_allclose(np.exp(knots[0, [0, -1]]), [0.5, 1])
-    kappa, counts = np.array([[0.75, 0.25]]), np.array([[75, 25]])
-    values, unseen = frequency_areas(kappa, counts, np.array([0.01]))
-    np.testing.assert_allclose(np.exp(values), [[1, 0.5]])
-    assert np.exp(unseen) == pytest.approx(0.02)
+    found = frequency_entries(np.array([[75, 25]]), Density())
+    np.testing.assert_allclose(np.exp(found.log_value), [[1, 0.5]])
+    assert np.exp(found.log_floor[0]) == pytest.approx(0.02)

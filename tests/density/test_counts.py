@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admercs.density import counts as counts_module
 from admercs.density.counts import (
     FAR,
     ONE,
@@ -27,8 +26,11 @@ def slots_by_walking(forest, target, plan):
 
 
 def slots_by_plan(plan):
-    leaf_of, slot_of = plan.pairs()
-    return [slot_of[leaf_of == leaf].tolist() for leaf in range(plan.n_leaves)]
+    return [slots_of_leaf(plan, leaf).tolist() for leaf in range(plan.n_leaves)]
+
+
+def slots_of_leaf(plan, leaf):
+    return np.flatnonzero((plan.leaf_start <= leaf) & (leaf < plan.leaf_stop))
 
 
 def test_slots_are_the_scorers_and_the_root():
@@ -49,14 +51,6 @@ def test_every_leaf_finds_its_slots_in_larger_trees():
         assert slots_by_plan(plan) == slots_by_walking(forest, target, plan)
 
 
-def test_a_restricted_plan_keeps_the_chosen_slots():
-    forest = make_forest(6)
-    plan = plan_one(forest)
-    part = plan.restrict(np.array([0, 3]))
-    assert part.nodes.tolist() == plan.nodes[[0, 3]].tolist()
-    assert slots_by_plan(part) == slots_by_walking(forest, 0, part)
-
-
 @pytest.fixture(scope="module")
 def case():
     """Five leaves, a root and an inner node as slots; heavy tails, missing and extreme values."""
@@ -67,20 +61,20 @@ def case():
     x[rng.random(3000) < 0.05] = np.nan
     x[:3] = 1e300, -1e300, 1e15
     leaves = rng.choice(forest.leaves(0), size=3000).astype(np.int32)
-    n = np.full(plan.n_slots, 600)
-    grids = lay_grids(np.linspace(-1, 1, plan.n_slots), np.linspace(3, 9, plan.n_slots), n)
+    n_slots = len(plan.nodes)
+    n = np.full(n_slots, 600)
+    grids = lay_grids(np.linspace(-1, 1, n_slots), np.linspace(3, 9, n_slots), n)
     return plan, grids, x, leaves
 
 
 def plain_counts(plan, grids, x, leaves):
     """Weight per (slot, cell), one row at a time."""
     total = {}
-    leaf_of, slot_of = plan.pairs()
     for value, leaf in zip(x, leaves, strict=True):
         if np.isnan(value):
             continue
         index = plan.leaf_index[leaf - plan.first_node]
-        for slot in slot_of[leaf_of == index]:
+        for slot in slots_of_leaf(plan, index):
             u = (value - grids.left[slot]) * (1 / grids.width[slot])
             u = min(max(u, -FAR), FAR)
             cell = int(np.floor(u))
@@ -107,7 +101,7 @@ def test_counts_are_those_of_a_plain_loop(case):
     plan, grids, x, leaves = case
     counts = count_values(x, leaves, plan, grids)
     assert as_dict(counts) == plain_counts(plan, grids, x, leaves)
-    for slot in range(plan.n_slots):
+    for slot in range(len(plan.nodes)):
         cells = counts.cell[counts.ptr[slot] : counts.ptr[slot + 1]]
         assert np.all(np.diff(cells) > 0)
 
@@ -122,14 +116,6 @@ def test_pieces_in_any_order_add_up_to_the_whole(case, cuts, seed):
     assert_same(merged, count_values(x, leaves, plan, grids))
 
 
-@pytest.mark.parametrize("name", ["_MAX_CELLS", "_MAX_ROWS", "_BUFFER"])
-def test_working_in_portions_changes_nothing(case, monkeypatch, name):
-    plan, grids, x, leaves = case
-    whole = count_values(x, leaves, plan, grids)
-    monkeypatch.setattr(counts_module, name, {"_MAX_CELLS": 9000, "_MAX_ROWS": 700}.get(name, 8))
-    assert_same(count_values(x, leaves, plan, grids), whole)
-
-
 def test_sharing_a_row_between_two_cells_keeps_the_mean(case):
     plan, grids, _, leaves = case
     x = np.random.default_rng(0).normal(size=len(leaves))
@@ -137,14 +123,6 @@ def test_sharing_a_row_between_two_cells_keeps_the_mean(case):
     root = slice(counts.ptr[0], counts.ptr[1])
     mean = np.average(counts.cell[root], weights=counts.weight[root])
     assert grids.left[0] + mean * grids.width[0] == pytest.approx(x.mean(), abs=1e-4)
-
-
-def test_replacing_some_slots(case):
-    plan, grids, x, leaves = case
-    counts = count_values(x, leaves, plan, grids)
-    slots = np.array([3, 1])
-    assert_same(counts.replace(slots, counts.take(slots)), counts)
-    assert_same(grids.replace(slots, grids.take(slots)), grids)
 
 
 def test_codes_of_a_node_are_the_sum_over_its_leaves(case):

@@ -57,15 +57,16 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces, settings):
     )
     limits = [value_limits(x[p]) for p in pieces if not np.isnan(x[p]).all()]
     low, high = min(a for a, _ in limits), max(b for _, b in limits)
-    start = start_target(plan, counts, edges, (low, high), settings)
+    start = start_target(counts, edges, (low, high), settings)
 
-    def count(plan, grids):
-        return merge_values([count_values(x[p], leaves[p], plan, grids) for p in pieces])
+    def count(start):
+        return merge_values([count_values(x[p], leaves[p], plan, start.grids) for p in pieces])
 
-    counted = count(plan, start.grids)
-    check = check_grids(start, counted)
-    again = count(*check.to_count(start)) if len(check.slots) else None
-    return finish_target(start, counted, check, again, SHARES)
+    counted = count(start)
+    start = check_grids(start, counted)
+    if start.spread is None:
+        counted = count(start)
+    return finish_target(start, counted, SHARES)
 
 
 @hypothesis_settings(max_examples=15, deadline=None)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from admercs.density.kernels import RATIO, kernel_shape
+from admercs.density.bandwidth import RATIO, kernel_shape
 
 from .tools import HEAVY, PAPER
 

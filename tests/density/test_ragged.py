@@ -1,6 +1,6 @@
 import numpy as np
 
-from admercs.density.ragged import highest, owners, pointers, ranges, totals
+from admercs.density.ragged import owners, pointers, ranges, totals
 
 
 def test_pieces_one_after_the_other():
@@ -12,8 +12,6 @@ def test_pieces_one_after_the_other():
     assert owner.tolist() == [0, 0, 2]
 
 
-def test_sums_and_maxima_of_pieces():
+def test_sums_of_pieces():
     assert totals(np.array([0, 2, 2]), np.array([1.0, 2.0, 0.5]), 3).tolist() == [1, 0, 2.5]
     assert totals(np.empty(0, np.int64), np.empty(0), 2).dtype == np.float64
-    found = highest(np.array([1.0, 3.0, 2.0]), np.array([0, 2, 2, 3]))
-    assert found.tolist() == [3, -np.inf, 2]

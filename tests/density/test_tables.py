@@ -72,7 +72,7 @@ def test_a_table_longer_than_allowed_drops_its_least_dense_parts():
     tables = tabulate_one(x, h=1.0)
     assert len(tables.table) <= 2048
     # Nearly all of the pairs far out are gone, the bulk is kept.
-    assert np.sum(tables.segment_start > 500) < 10
+    assert np.sum(tables.segments["segment_start"] > 500) < 10
     assert tables.table.max() == pytest.approx(np.log(2000 / 20), abs=0.3)
 
 

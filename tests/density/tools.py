@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.optimize import brentq
 
-from admercs.density.bandwidth import measure, regrid, select_bandwidths
+from admercs.density.bandwidth import RATIO, kernel_shape, measure, regrid, select_bandwidths
 from admercs.density.counts import (
     TargetPlan,
     ValueCounts,
@@ -26,7 +26,6 @@ from admercs.density.fitting import (
     target_codes,
 )
 from admercs.density.grids import Grids, place_grids
-from admercs.density.kernels import RATIO, kernel_shape
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods, assemble, column_kind, of_counts
 from admercs.density.lookup import entries, read_likelihood, to_log_density
 from admercs.method.settings import Density, Tail
@@ -143,12 +142,12 @@ def fit_target(
     counts = node_counts(plan, count_codes(codes, leaves, plan, *code_layout(column, edges)))
     if column_kind(column) != CONTINUOUS:
         return of_counts(column, counts, settings, SHARES)
-    start = start_target(plan, counts, edges, value_limits(x), settings)
+    start = start_target(counts, edges, value_limits(x), settings)
     counted = count_values(x, leaves, plan, start.grids)
-    check = check_grids(start, counted)
-    more = check.to_count(start)
-    again = more and count_values(x, leaves, *more)
-    return finish_target(start, counted, check, again, SHARES)
+    start = check_grids(start, counted)
+    if start.spread is None:
+        counted = count_values(x, leaves, plan, start.grids)
+    return finish_target(start, counted, SHARES)
 
 
 def value_limits(x: Floats) -> tuple[float, float]:
@@ -182,9 +181,9 @@ def count_one(x: Floats) -> tuple[TargetPlan, Grids, ValueCounts]:
     codes = node_counts(plan, count_codes(encode(x, edges), leaves, plan, len(edges) + 2))
     grids = place_grids(codes, edges, (float(np.nanmin(x)), float(np.nanmax(x))))
     counts = count_values(x, leaves, plan, grids)
-    better, wrong = regrid(measure(counts, grids), grids)
-    if len(wrong):
-        grids, counts = better, count_values(x, leaves, plan.restrict(wrong), better)
+    better = regrid(measure(counts, grids), grids)
+    if better is not None:
+        grids, counts = better, count_values(x, leaves, plan, better)
     return plan, grids, counts
 
 

@@ -166,7 +166,7 @@ def test_the_picture_says_whose_values_it_shows(kind: str) -> None:
     shown = plot_reason(model.model_, reason)
     labels = shown.get_legend_handles_labels()[1]
     access = ModelAccess(model.model_)
-    n = access.size(access.scoring_node(reason.context))
+    n = access.sizes[access.scoring_node(reason.context)]
     assert n > reason.n
     assert f"rows compared with (n = {n:,})" in labels
     assert not any("these rows" in label for label in labels)

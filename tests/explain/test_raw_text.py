@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from admercs.explain.raw_text import raw_texts
+from admercs.explain.scored_rows import raw_texts
 from admercs.table.frame import read_frame
 
 
@@ -32,6 +32,11 @@ from admercs.table.frame import read_frame
             pd.to_datetime(["2021-07-01 12:00"]).tz_localize("Europe/Brussels"),
             ["2021-07-01 12:00:00+02:00"],
         ),
+        (
+            pd.to_datetime(["2021-07-01 12:00"]).tz_localize("+02:00"),
+            ["2021-07-01 12:00:00+02:00"],
+        ),
+        (np.array(["-1044-03-15", "12021-01-01"], "M8[s]"), ["-1044-03-15", "12021-01-01"]),
         (np.array([0.1, 7], np.float32), ["0.1", "7"]),
     ],
 )

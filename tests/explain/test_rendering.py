@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from admercs.explain.rendering import score_text
+from admercs.explain.records import score_text
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,13 @@ from admercs.explain import score_rows, scored_rows
 def n_scored(monkeypatch) -> list[int]:
     """Return a list that gets the number of rows of each block that is scored."""
     sizes: list[int] = []
-    make = scored_rows.scorer
 
-    def counting(model):
-        score = make(model)
-
-        def scored(block):
+    class CountingScorer(scored_rows.Scorer):
+        def score(self, block, leaf=None):
             sizes.append(block.shape[1])
-            return score(block)
+            return super().score(block, leaf)
 
-        return scored
-
-    monkeypatch.setattr(scored_rows, "scorer", counting)
+    monkeypatch.setattr(scored_rows, "Scorer", CountingScorer)
     return sizes
 
 
@@ -52,7 +47,10 @@ def test_texts_only_if_asked_for(model, table) -> None:
     scored = score_rows(model.model_, table.assign(job="astronaut"))
     assert scored.rows(np.arange(2)).texts == [[], []]
     assert scored.rows(np.arange(1), texts=True).texts[0][0] == "astronaut"
-    assert scored.rows(np.arange(1)).unknown == [{0: "astronaut"}]
+    (unknown,) = scored.rows(np.arange(1)).unknown
+    assert {model.model_.schema.used[m].name: text for m, text in unknown.items()} == {
+        "job": "astronaut"
+    }
 
 
 def named(model, rows) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from admercs import ADMERCS, Method
 from admercs.explain.column_words import ColumnWords
-from admercs.explain.typical_words import region_text
+from admercs.explain.model_words import region_text
 from admercs.table.columns import Column
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from admercs.method.contexts import Contexts, ContextStep, context_evidence
+from admercs.method.feedback import Contexts, ContextStep, context_evidence
 from admercs.method.settings import Feedback, NoisyOr, Odds
 
 from ..density.tools import make_forest
@@ -29,18 +29,22 @@ def test_a_context_is_a_leaf_or_a_range_of_its_target() -> None:
     assert [CONTEXTS.is_range(k) for k in range(3)] == [False, True, True]
     assert [CONTEXTS.at(leaf) for leaf in range(7)] == [-1, 0, -1, -1, 1, 2, -1]
     assert [CONTEXTS.members(k).tolist() for k in range(3)] == [[7, 8], [1], [0, 4]]
-    x = np.array([-1e300, 0.5, 0.6, 2.0, 2.1, np.nan])
-    assert CONTEXTS.inside(0, x).all()  # missing values, too
-    assert CONTEXTS.inside(1, x).tolist() == [False, False, True, True, False, False]
-    assert CONTEXTS.inside(2, x).tolist() == [True, True, True, False, False, False]
-
-
-def test_taking_some_and_none() -> None:
-    some = CONTEXTS.take(np.array([True, False, True]))
-    assert some.leaf.tolist() == [1, 5]
-    assert some.n.tolist() == [10, 30]
-    assert [some.members(k).tolist() for k in range(2)] == [[], []]
     assert Contexts.none().at(3) == -1
+
+
+def test_a_range_holds_its_end_and_no_missing_value() -> None:
+    x = np.array([-1e300, 0.5, 0.6, 2.0, 2.1, np.nan])
+    step = ContextStep(CONTEXTS, FOREST, Feedback(), Odds())
+
+    def inside(leaf: int) -> list[bool]:
+        tree = int(leaf > 2)
+        leaves = np.full((2, len(x)), [[2], [3]], np.int32)
+        leaves[tree] = leaf
+        return (step.apply(leaves, np.stack([x, x]), np.zeros((2, len(x))))[tree] > 0).tolist()
+
+    assert all(inside(1))  # a whole leaf: missing values, too
+    assert inside(4) == [False, False, True, True, False, False]
+    assert inside(5) == [True, True, True, False, False, False]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,8 @@ def test_rows_of_a_context_get_what_its_score_is_worth(
     lam = np.exp(CONTEXTS.log_lambda)
     for (tree, i), added in np.ndenumerate(found):
         k = CONTEXTS.at(int(leaf[tree, i]))
-        if k < 0 or not CONTEXTS.inside(k, block[tree, [i]])[0]:
+        x = block[tree, i]
+        if k < 0 or (CONTEXTS.is_range(k) and not CONTEXTS.low[k] < x <= CONTEXTS.high[k]):
             assert added == 0
         elif isinstance(evidence, Odds):
             most = np.inf if feedback.most is None else feedback.most
@@ -87,7 +92,7 @@ def test_the_limit() -> None:
 
 def test_a_context_of_groups_holds_the_rows_of_all_of_them() -> None:
     forest = make_forest(4)  # the root, and two nodes of two leaves each: 1 and 4
-    one = CONTEXTS.take(np.array([True, False, False]))
+    one = Contexts(*(column[:1] for column in CONTEXTS[:6]), np.array([0, 0]), np.empty(0, int))
     step = ContextStep(one, forest, Feedback(), Odds())
     leaf = np.array([[2, 3, 5, 6]], np.int32)
     assert (step.apply(leaf, np.zeros((1, 4)), np.zeros((1, 4)))[0] > 0).tolist() == [

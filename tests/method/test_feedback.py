@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admercs import ADMERCS, Method
-from admercs.method.feedback import UNIT, ExcessScale, context_terms, log_scores, mean_score
+from admercs.method.feedback import UNIT, ExcessScale, log_scores, mean_score
 from admercs.method.settings import Feedback
 from admercs.pipeline.score import Scorer
 
@@ -158,7 +158,7 @@ def test_terms_of_rows(evidence: list[float], gamma: float) -> None:
     excess = np.maximum(0, rows - 1.5) / 0.7
     with np.errstate(divide="ignore"):
         expected = np.maximum(-64, np.log(1 - gamma * np.exp(-excess)))
-    np.testing.assert_allclose(context_terms(rows, gamma, scale) / UNIT, expected, atol=1e-7)
+    np.testing.assert_allclose(scale.terms(rows, gamma) / UNIT, expected, atol=1e-7)
     np.testing.assert_allclose(scale.capped(rows, 3.0) / UNIT, np.minimum(3, excess), atol=1e-7)
     np.testing.assert_allclose(scale.times(0.5).excess(rows / 2), excess, rtol=1e-12)
 

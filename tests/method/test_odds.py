@@ -9,15 +9,20 @@ from hypothesis import strategies as st
 
 from admercs.method.odds import log_complement, noisy_or, pattern_evidence
 from admercs.method.settings import NoisyOr, Odds
-from admercs.method.views import ANCESTOR, MARGINAL, OWN
+from admercs.method.views import ANCESTOR, MARGINAL, OWN, BlockViews
+
+
+def views_of(log_omega: np.ndarray, table: np.ndarray, speaker: np.ndarray) -> BlockViews:
+    """Return copies of views; the values themselves do not matter."""
+    leaf, nothing = np.zeros(table.shape, np.int32), np.zeros(table.shape)
+    return BlockViews(leaf, nothing, log_omega.copy(), table, nothing, speaker.copy())
 
 
 def alone(log_omega: np.ndarray, evidence: Odds | NoisyOr) -> np.ndarray:
     """Return the evidence of values that have a single view."""
-    views = np.atleast_2d(log_omega).astype(float)
-    speaker = np.zeros(views.shape, np.uint8)
-    none = np.zeros(len(views), np.bool_)
-    return pattern_evidence(views.copy(), np.zeros(views.shape), none, speaker, evidence)
+    own = np.atleast_2d(log_omega).astype(float)
+    views = views_of(own, np.zeros(own.shape), np.zeros(own.shape, np.uint8))
+    return pattern_evidence(views, np.zeros(len(own), np.bool_), evidence)
 
 
 @settings(deadline=None)
@@ -44,8 +49,9 @@ def test_the_less_likely_view_is_the_evidence(evidence: Odds | NoisyOr) -> None:
     table[:, :50] = own[:, :50]  # as likely in both: the leaf speaks
     has_table = np.array([True, False, True])
     before = rng.choice([OWN, ANCESTOR], own.shape).astype(np.uint8)
-    log_omega, speaker = own.copy(), before.copy()
-    found = pattern_evidence(log_omega, table, has_table, speaker, evidence)
+    views = views_of(own, table, before)
+    found = pattern_evidence(views, has_table, evidence)
+    log_omega, speaker = views.log_omega, views.speaker
     lower = (table < own) & has_table[:, None]
     np.testing.assert_array_equal(log_omega, np.where(lower, table, own))
     np.testing.assert_array_equal(speaker, np.where(lower, MARGINAL, before))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from admercs.method.rank_distance import NO_VALUE, UNLIKE, RankDistance
+from admercs.method.neighbours import NO_VALUE, UNLIKE, RankDistance
 from admercs.table import learn_schema, prepare, read_frame, summarise
 from tests.binned import bin_table
 

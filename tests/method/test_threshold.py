@@ -49,3 +49,8 @@ def test_without_any_evidence_nothing_is_flagged() -> None:
     assert not np.any(np.zeros(100) > threshold(np.zeros(100)))
     mostly_none = np.append(np.zeros(99), 5.0)
     assert threshold(mostly_none) < 5.0
+
+
+def test_evidence_that_is_almost_nothing() -> None:
+    evidence = np.concatenate([np.full(60, 1e-300), np.ones(40)])
+    assert np.isfinite(threshold(evidence))

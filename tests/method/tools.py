@@ -14,7 +14,7 @@ from admercs.method.views import BlockViews
 from admercs.pipeline.model import Model
 from admercs.pipeline.score import Parts, Scorer
 from admercs.table import prepare, read_frame
-from admercs.trees.walk import find_leaves
+from admercs.trees.forest import find_leaves
 
 ALONE = {"feedback": None, "neighbours": None}
 """Settings that leave out what rows learn from each other."""

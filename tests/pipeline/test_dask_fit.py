@@ -153,7 +153,7 @@ def test_gaps_make_the_same_contexts_ordinary(client: Any, monkeypatch: pytest.M
     table = make_electric_vehicles(0, as_frame="pandas").table
     whole = check_same(table, [0, 300, 500, 1])
     # Else gaps would not have mattered.
-    monkeypatch.setattr("admercs.pipeline.find_contexts.ContextSearch._with_gaps", lambda *_: {})
+    monkeypatch.setattr("admercs.pipeline.feedback_rounds.ContextSearch._with_gaps", lambda *_: {})
     assert len(ADMERCS().fit(table).contexts_) > len(whole.contexts_)
 
 

@@ -14,10 +14,9 @@ from sklearn.metrics import average_precision_score
 
 from admercs import ADMERCS, Method
 from admercs.datasets import make_electric_vehicles
-from admercs.method.contexts import Contexts
-from admercs.method.feedback import UNIT
+from admercs.method.feedback import UNIT, Contexts
 from admercs.pipeline import fit as fit_module
-from admercs.pipeline.find_contexts import ContextSearch, iterate
+from admercs.pipeline.feedback_rounds import ContextSearch, iterate
 from admercs.pipeline.rows import RowsInMemory
 from admercs.pipeline.score import Scorer
 from admercs.table import prepare, read_frame
@@ -141,7 +140,9 @@ def check_candidates(table: pd.DataFrame, least_rows: int) -> tuple[set[int], se
     for k, leaf in enumerate(candidates.leaf.tolist()):
         tree, below = forest.tree_of(leaf), forest.below(leaf)
         rows = np.flatnonzero((leaves[tree] >= below.start) & (leaves[tree] < below.stop))
-        rows = rows[candidates.inside(k, prepared.column(tree)[rows])]
+        if candidates.is_range(k):
+            x = prepared.column(tree)[rows]
+            rows = rows[(x > candidates.low[k]) & (x <= candidates.high[k])]
         assert len(rows) == candidates.n[k]
         if candidates.is_range(k):
             found.add(Range(leaf, tuple(rows.tolist())))
@@ -272,8 +273,8 @@ def test_values_are_scored_as_if_there_were_no_range() -> None:
         for method in (Method(), NO_RANGES)
     )
     patterns = [
-        Scorer(each.model_).score(each._prepare(table).block(0, len(table))).pattern
-        for each in (with_ranges, without)
+        Scorer(model).score(prepare(read_frame(table), model.schema).block(0, len(table))).pattern
+        for model in (with_ranges.model_, without.model_)
     ]
     np.testing.assert_array_equal(*patterns)
     assert range_contexts(with_ranges)

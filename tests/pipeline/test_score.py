@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +21,6 @@ from admercs.pipeline.score import (
     run_blocks,
     score_cells,
     score_evidence,
-    score_parts,
 )
 from admercs.table import Prepared, prepare, read_frame
 
@@ -52,6 +53,15 @@ def prepared(model: ADMERCS, table: pd.DataFrame) -> Prepared:
     return prepare(read_frame(table), model.model_.schema)
 
 
+def parts_of(model: ADMERCS, table: Prepared) -> Parts:
+    return Scorer(model.model_).score(table.block(0, table.n_rows))
+
+
+def take(parts: Parts, rows: np.ndarray | slice) -> Parts:
+    some: Any = (None if part is None else part[..., rows] for part in parts)
+    return Parts(*some)
+
+
 def same_parts(one: Parts, other: Parts) -> None:
     for name, a, b in zip(one._fields, one, other, strict=True):
         if a is None or b is None:
@@ -61,12 +71,9 @@ def same_parts(one: Parts, other: Parts) -> None:
 
 
 def test_parts_add_up(model: ADMERCS, prepared: Prepared) -> None:
-    parts = score_parts(model.model_, prepared)
+    parts = parts_of(model, prepared)
     evidence = parts.evidence()
     np.testing.assert_allclose(parts.cells().sum(axis=0), evidence, rtol=1e-12)
-    alone = 0 if parts.isolation is None else parts.isolation.sum(axis=0)
-    own = parts.pattern.sum(axis=0) + alone
-    np.testing.assert_allclose(own + parts.association(), evidence)
     for part in (parts.pattern, parts.context, parts.isolation, parts.neighbours):
         assert part is None or part.min() >= 0
     np.testing.assert_array_equal(score_evidence(model.model_, prepared), evidence)
@@ -96,11 +103,13 @@ def test_neither_blocks_nor_threads_change_anything(
     n_jobs: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = score_parts(model.model_, prepared)
+    whole = parts_of(model, prepared)
     n = 60 if block == 1 else 700
     some = prepare(read_frame(table.head(n)), model.model_.schema)
     monkeypatch.setattr(score, "BLOCK", block)
-    same_parts(score_parts(model.model_, some, n_jobs), whole.take(slice(0, n)))
+    cuts = [*range(0, n, block), n]
+    blocks = [Scorer(model.model_).score(some.block(a, b)) for a, b in pairwise(cuts)]
+    same_parts(join_parts(blocks), take(whole, slice(0, n)))
     np.testing.assert_array_equal(score_evidence(model.model_, some, n_jobs), whole.evidence()[:n])
     np.testing.assert_array_equal(
         score_cells(model.model_, some, n_jobs)[:, model.model_.positions], whole.cells().T[:n]
@@ -112,7 +121,7 @@ def test_the_order_of_rows_changes_nothing(
 ) -> None:
     order = np.random.default_rng(1).permutation(len(table))
     moved = prepare(read_frame(table.iloc[order]), model.model_.schema)
-    same_parts(score_parts(model.model_, moved), score_parts(model.model_, prepared).take(order))
+    same_parts(parts_of(model, moved), take(parts_of(model, prepared), order))
 
 
 def test_no_rows(model: ADMERCS, prepared: Prepared) -> None:
@@ -123,7 +132,7 @@ def test_no_rows(model: ADMERCS, prepared: Prepared) -> None:
 def test_a_tree_without_a_split_is_counted_once(model: ADMERCS, prepared: Prepared) -> None:
     fitted: Model = model.model_
     stumps = np.flatnonzero(np.diff(fitted.forest.root) == 1)
-    parts = score_parts(fitted, prepared)
+    parts = parts_of(model, prepared)
     assert not parts.speaker[stumps].any()
     assert len(stumps) or fitted.method.trees.price is None  # the paper splits noise
 
@@ -144,19 +153,11 @@ def test_neighbours_are_added_after_everything_else(model: ADMERCS, prepared: Pr
     np.testing.assert_allclose(together.evidence(), np.hypot(own, others), rtol=1e-9)
 
 
-def test_joining_and_taking(model: ADMERCS, prepared: Prepared) -> None:
-    whole = score_parts(model.model_, prepared)
-    cuts = [slice(0, 10), slice(10, 10), slice(10, 700)]
-    same_parts(join_parts([whole.take(some) for some in cuts]), whole)
-
-
-def test_blocks_are_worked_on_once_and_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_worked_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score, "BLOCK", 10)
     seen: list[tuple[int, int]] = []
-    told: list[tuple[int, int]] = []
-    run_blocks(lambda a, b: seen.append((a, b)), 25, 3, lambda *step: told.append(step))
+    run_blocks(lambda a, b: seen.append((a, b)), 25, 3)
     assert sorted(seen) == [(0, 10), (10, 20), (20, 25)]
-    assert told == [(1, 3), (2, 3), (3, 3)]
 
     def fails(start: int, stop: int) -> None:
         if start == 10:

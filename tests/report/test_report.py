@@ -117,6 +117,17 @@ def test_histogram_counts_every_row_on_its_side_of_the_threshold(summary, model,
     assert edges[-1] >= max(row["evidence"] for row in summary["rows"]) - 1e-3
 
 
+@pytest.mark.parametrize("threshold", [300.0, 1e300])
+def test_a_threshold_beyond_all_evidence(cars, threshold):
+    model = ADMERCS(contamination={"evidence": threshold}).fit(cars)
+    report = model.report(cars).to_dict()
+    assert report["n_flagged"] == 0
+    assert report["threshold"]["evidence"] == threshold
+    assert sum(report["histogram"]["counts"]) == len(cars)
+    assert report["histogram"]["edges"] == sorted(report["histogram"]["edges"])
+    json.dumps(report, allow_nan=False)
+
+
 def test_what_is_said_of_isolation_is_about_the_same_row(summary, cars, model):
     rows = summary["rows"]
     explained = model.explain(cars.iloc[[row["row"] for row in rows]], top=None, noun="cars")

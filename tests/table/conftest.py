@@ -68,6 +68,8 @@ def to_pandas_arrow(columns: dict[str, list[Any]]) -> pd.DataFrame:
 
 def to_pandas(columns: dict[str, list[Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(columns)
+    for name in frame.select_dtypes(["datetime", "datetimetz", "timedelta"]):
+        frame[name] = frame[name].dt.as_unit("us")  # pandas 2 counts in nanoseconds
     special = {"doors": "Int64", "electric": "boolean"}
     return frame.astype({name: dtype for name, dtype in special.items() if name in columns})
 

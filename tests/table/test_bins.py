@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from admercs.table import learn_schema, prepare, read_frame, summarise
-from admercs.table.bins import edge_ranks, edges_between, find_edges, make_binning
-from admercs.table.encoding import encode
+from admercs.table.bins import edge_ranks, edges_between, encode, find_edges, make_binning
 from tests.binned import bin_table, search_edges
 
 finite = st.floats(allow_infinity=False, allow_nan=True)

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from admercs.table import learn_schema, merge_summaries, prepare, read_frame, summarise
-from admercs.table.bins import edge_ranks, edge_search, edges_between, find_edges
+from admercs.table.bins import edge_ranks, edges_between, find_edges
 from admercs.table.quantiles import (
     RankSearch,
     count_requests,
+    edge_search,
     linear_quantiles,
     merge_requests,
     run_searches,
@@ -59,8 +60,8 @@ def test_values_at_ranks_are_those_of_sorting(values, known, data):
     if not n:
         return
     ranks = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=8)))
-    ends = (float(ordered[0]), float(ordered[-1])) if known else (None, None)
-    search = RankSearch(ranks, n, 0, *ends)
+    ends = (float(ordered[0]), float(ordered[-1])) if known else None
+    search = RankSearch(ranks, n, ends)
     assert search_in([values], search) <= 8
     np.testing.assert_array_equal(search.at(ranks), ordered[ranks])
 
@@ -71,11 +72,11 @@ def test_pieces_in_any_order_change_nothing(values, tolerance, n_distinct, data)
     ordered = present(values)
     n = len(ordered)
     ranks = edge_ranks(n, 5) if n else np.empty(0, np.int64)
-    whole = RankSearch(ranks, n, tolerance, n_distinct=n_distinct)
+    whole = RankSearch(ranks, n, tolerance=tolerance, n_distinct=n_distinct)
     search_in([values], whole)
     shuffled = np.array(data.draw(st.permutations(values.tolist())))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(values)), max_size=4)))
-    parts = RankSearch(ranks, n, tolerance, n_distinct=n_distinct)
+    parts = RankSearch(ranks, n, tolerance=tolerance, n_distinct=n_distinct)
     search_in(np.split(shuffled, cuts), parts)
     for one, other in zip(whole.cells[1:], parts.cells[1:], strict=True):
         assert one.tobytes() == other.tobytes()
@@ -89,7 +90,7 @@ def test_pieces_in_any_order_change_nothing(values, tolerance, n_distinct, data)
 def test_edges_of_a_short_column_are_found_by_search_too(values, max_bins):
     ordered = present(values)
     ends = (float(ordered[0]), float(ordered[-1])) if len(ordered) else (0.0, 0.0)
-    search = edge_search(len(ordered), *ends, max_bins)
+    search = edge_search(len(ordered), ends, max_bins)
     search_in(np.split(values, [len(values) // 3]), search)
     np.testing.assert_array_equal(edges_between(*search.gaps()), find_edges(values, max_bins))
 
@@ -126,7 +127,7 @@ LONG = {
 def test_long_columns_in_pieces(rng, shape):
     values = LONG[shape](rng.normal(size=30_000))
     ordered = present(values)
-    search = edge_search(len(ordered), float(ordered[0]), float(ordered[-1]), 254)
+    search = edge_search(len(ordered), (float(ordered[0]), float(ordered[-1])), 254)
     shuffled = rng.permutation(values)
     assert search_in(np.array_split(shuffled, 7), search) <= 4
     np.testing.assert_array_equal(edges_between(*search.gaps()), search_edges(values))
@@ -155,7 +156,7 @@ def test_partitions_have_the_edges_of_the_whole_table(rng):
     schema = learn_schema(merge_summaries(map(summarise, parts)))
     opened = [prepare(part, schema) for part in parts]
     searches = {
-        m: edge_search(n - column.n_missing, column.low, column.high, 254)
+        m: edge_search(n - column.n_missing, column.limits, 254)
         for m, column in enumerate(schema.used)
     }
     run_searches(

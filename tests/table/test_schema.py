@@ -13,6 +13,8 @@ import pytest
 
 from admercs.table import Schema, learn_schema, prepare, read_frame, summarise
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*set aside")
+
 
 def learn(table: object, nominal: object = "auto") -> Schema:
     with warnings.catch_warnings():
@@ -44,7 +46,7 @@ def test_one_warning_names_all_columns_that_are_set_aside():
 def test_identifiers():
     def roles(texts: list[str | None]) -> str:
         table = pd.DataFrame({"a": texts, "b": np.arange(len(texts))})
-        return learn_schema(summarise(read_frame(table)), warn=False).columns[0].role
+        return learn_schema(summarise(read_frame(table))).columns[0].role
 
     assert roles([f"t{i}" for i in range(10)]) == "nominal"  # ten rows say nothing
     assert roles([f"t{i}" for i in range(20)]) == "set aside"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from admercs.trees import row_sample
-from admercs.trees.row_sample import merge_samples, sample_rows
+from admercs.trees import redundant
+from admercs.trees.redundant import merge_samples, sample_rows
 
 
 @pytest.fixture(params=[50, 20_000])
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(row_sample, "SAMPLE_ROWS", request.param)
+    monkeypatch.setattr(redundant, "SAMPLE_ROWS", request.param)
     return int(request.param)
 
 
@@ -34,7 +34,7 @@ def test_neither_order_nor_pieces_matter(most: int, n_codes: int) -> None:
 
 def test_a_short_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(1).integers(0, 250, (4, 5000)).astype(np.uint16)
-    monkeypatch.setattr(row_sample, "SAMPLE_ROWS", 700)  # too many for the short cut
+    monkeypatch.setattr(redundant, "SAMPLE_ROWS", 700)  # too many for the short cut
     plain = sample_rows(codes)
-    monkeypatch.setattr(row_sample, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(redundant, "SAMPLE_ROWS", 300)
     np.testing.assert_array_equal(sample_rows(codes).codes, plain.codes[:, :300])

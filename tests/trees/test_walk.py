@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from admercs.method.settings import Trees
-from admercs.trees.walk import CHUNK, find_leaves
+from admercs.trees.forest import CHUNK, find_leaves
 
 from .tools import EXACT, PAPER, grow, mixed
 

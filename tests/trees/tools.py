@@ -40,7 +40,7 @@ def grow_rows(
 ) -> tuple[Forest, list[np.ndarray], list[np.ndarray], Binning, list[np.ndarray]]:
     """Grow a forest on rows in pieces; leaves and codes come piece by piece."""
     summary = rows.summary(list(nominal) or "auto")
-    schema = learn_schema(summary, warn=False)
+    schema = learn_schema(summary)
     rows.open(schema)
     binning, codes = encode_rows(rows, schema, summary.n_rows, settings.max_bins)
     code_counts = count_codes(rows, codes, binning)

@@ -49,13 +49,8 @@ class ALSO(Baseline):
     weights_ : ndarray of shape (n_columns,)
         Weight of each attribute.
     scores_ : ndarray of shape (n_rows,)
-        Scores of the training rows. A row that occurs in the training table gets this score
-        whenever it is scored; others are compared with the predictions of trees grown on the whole
-        table.
-    offset_ : float
-        Rows that score lower are outliers.
-    n_features_in_ : int
-        Number of attributes.
+        Scores of the training rows. Other rows are compared with the predictions of trees grown on
+        the whole table.
 
     Examples
     --------

@@ -20,6 +20,15 @@ class Baseline(OutlierMixin, BaseEstimator):
     A subclass returns the scores of the training rows (higher is more normal) from ``_fit`` and
     scores new rows in ``_score``. A row that occurs in the training table always gets its training
     score.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_rows,)
+        Scores of the training rows.
+    offset_ : float
+        Rows that score lower are outliers.
+    n_features_in_ : int
+        Number of attributes.
     """
 
     contamination: str | float

@@ -48,12 +48,7 @@ class HiCS(Baseline):
         The subspaces and their contrast; with a single attribute there is none to find and the
         row is scored in that attribute.
     scores_ : ndarray of shape (n_rows,)
-        Scores of the training rows, each without itself among its neighbours. A row that occurs in
-        the training table gets this score whenever it is scored.
-    offset_ : float
-        Rows that score lower are outliers.
-    n_features_in_ : int
-        Number of attributes.
+        Scores of the training rows, each without itself among its neighbours.
 
     Examples
     --------

@@ -71,15 +71,14 @@ class RegressionForest:
         means = total / count
         self._parent = [node.parent for node in nodes]
         self._depth, self._gain = [0] * len(nodes), np.zeros(len(nodes))
-        tree, span = -1, np.ptp(X, axis=0)
+        # Columns of an array are called x0, x1, ...
+        span = {f"x{m}": width for m, width in enumerate(np.ptp(X, axis=0))}
         for node in nodes:
-            if node.parent is None:
-                tree += 1
-            else:
+            if node.parent is not None:
                 self._depth[node.number] = self._depth[node.parent] + 1
             if node.children:
                 pair = list(node.children)
-                apart = np.ptp(means[pair]) / span[tree]
+                apart = np.ptp(means[pair]) / span[node.target]
                 self._gain[node.number] = apart**2 * count[pair].prod() / count[node.number]
         self._stop_at(np.arange(len(nodes)))
 

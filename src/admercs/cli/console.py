@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partialmethod
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from admercs.cli.errors import listed
+
+if TYPE_CHECKING:
+    from admercs import ADMERCS
+    from admercs.report import Digest
+
+CONTEXTS_SHOWN = 5
+_USED = ("numeric", "nominal")
 
 
 class Style:
@@ -33,9 +42,7 @@ class Style:
 
 def clean(text: str) -> str:
     """Take control characters out of text from a table: a terminal would obey them."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
-    )
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def note(text: str, quiet: bool = False) -> None:
@@ -49,16 +56,19 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def filled(text: str, width: int, first: str, rest: str) -> list[str]:
-    """Break a text into lines; ``first`` and ``rest`` start the first line and the others."""
-    return textwrap.wrap(
-        clean(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    ) or [first]
+def filled(text: str, style: Style, first: str, indent: int = 5) -> list[str]:
+    """Break a text into lines; ``first`` starts the first one, the others are indented."""
+    wrapper = textwrap.TextWrapper(style.width, first, " " * indent, break_on_hyphens=False)
+    return wrapper.wrap(clean(text)) or [first]
 
 
-def row_lines(row: Any, style: Style) -> list[str]:
-    """Return a row's explanation as lines."""
-    from admercs.explain.rendering import association_text, label_text, rank_text, score_text
+def rows_text(rows: Iterable[Any], style: Style) -> str:
+    """Return the explanations of rows."""
+    return "\n\n".join("\n".join(_row_lines(row, style)) for row in rows)
+
+
+def _row_lines(row: Any, style: Style) -> list[str]:
+    from admercs.explain.records import association_text, label_text, rank_text, score_text
 
     label, score = clean(label_text(row.label)), f"score {score_text(row.score)}"
     head = f"{style.bold(label)}   {style.accent(score)}   evidence {row.evidence:.1f}"
@@ -69,7 +79,7 @@ def row_lines(row: Any, style: Style) -> list[str]:
     lines = [f"{head}   {style.dim(rank)}"] if len(rank) <= room else [head, f"     {rank}"]
     for place, reason in enumerate(row.reasons, 1):
         text = f"{reason.text} ({reason.share:.0%} of the evidence)"
-        lines += filled(text, style.width, f"  {place}. ", "     ")
+        lines += filled(text, style, f"  {place}. ")
     if row.n_rest:
         rest = counted(row.n_rest, "weaker reason")
         lines.append(style.dim(f"     and {rest} ({row.rest / row.evidence:.0%})"))
@@ -82,22 +92,109 @@ def columns_text(
     """Return what became of each column, a line per column; many of one kind are taken together."""
     from admercs.explain.column_words import percent
 
-    lines = []
-
-    def add(what: str, text: str) -> None:
-        lines.extend(filled(text, style.width, f"  {what:<10} ", " " * 13))
-
-    for role in ("numeric", "nominal"):
-        names = [column.name for column in columns if column.role == role]
-        if names:
-            add(role, listed(names, 30))
-    aside = [column for column in columns if column.role == "set aside"]
-    for column in aside[:20]:
-        add("set aside", f"{column.name}: {column.reason}")
+    names = {role: [column.name for column in columns if column.role == role] for role in _USED}
+    told = [(role, listed(names[role], 30)) for role in _USED if names[role]]
+    aside = [f"{column.name}: {column.reason}" for column in columns if column.role == "set aside"]
+    told += [("set aside", text) for text in aside[:20]]
     if len(aside) > 20:
-        lines.append(f"             and {len(aside) - 20:,} more")
+        told.append(("", f"and {len(aside) - 20:,} more"))
     absent = [(n / n_rows, column.name) for column, n in zip(columns, missing, strict=True) if n]
     if absent:
-        worst = sorted(absent, reverse=True)
-        add("missing", listed([f"{name} {percent(share)}" for share, name in worst], 6))
-    return lines
+        worst = [f"{name} {percent(share)}" for share, name in sorted(absent, reverse=True)]
+        told.append(("missing", listed(worst, 6)))
+    return [line for what, text in told for line in filled(text, style, f"  {what:<10} ", 13)]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found in a table, for people and for machines."""
+
+    name: str  # of the table
+    model: ADMERCS
+    digest: Digest  # what is known of the table's rows
+    rows: Sequence[Any]  # the most anomalous rows, explained
+    contexts: Sequence[Any]  # the anomalous contexts that rows of the table belong to
+    written: dict[str, str]  # what was written where
+    model_path: str | None  # where the model came from, if it was not learned from this table
+
+    def to_dict(self, seconds: float) -> dict[str, Any]:
+        """Return the findings for machines."""
+        digest = self.digest
+        return {
+            "table": self.name,
+            "rows": digest.n_rows,
+            "model": self.model_path,
+            "rows_learned_from": self.model.model_.n_rows,
+            "seconds": round(seconds, 3),
+            "columns": [
+                {
+                    "name": column.name,
+                    "role": column.role,
+                    "reason": column.reason,
+                    "missing": int(digest.missing[column.position]),
+                    "evidence": float(digest.column_evidence[column.position]),
+                }
+                for column in self.model.columns_
+            ],
+            "flagged": digest.n_flagged,
+            "flagged_by_association": digest.n_association,
+            "threshold": {"score": -math.expm1(-digest.threshold), "evidence": digest.threshold},
+            "anomalies": [row.to_dict() for row in self.rows],
+            "contexts": [context.to_dict() for context in self.contexts],
+            "written": self.written,
+        }
+
+    def text(self, style: Style, seconds: float) -> str:
+        """Return the findings for people."""
+        from admercs.explain.records import score_text
+
+        digest = self.digest
+        columns = columns_text(self.model.columns_, digest.missing.tolist(), digest.n_rows, style)
+        parts = ["\n".join([self._headline(style, seconds), *columns]), self._count(style)]
+        if self.rows:
+            parts.append(f"{style.bold('Most anomalous')}\n{rows_text(self.rows, style)}")
+        if self.contexts:
+            lines = [style.bold("Anomalous contexts")]
+            for rank, context in enumerate(self.contexts[:CONTEXTS_SHOWN], 1):
+                text = f"{context.text} (score {score_text(context.score)})"
+                lines += filled(text, style, f"  {rank}. ")
+            parts.append("\n".join(lines))
+        if self.written:
+            # The report comes last: it is what to open next.
+            last = sorted(self.written, key=lambda what: what == "report")
+            parts.append("\n".join(f"{what:<8}{self.written[what]}" for what in last))
+        elif digest.n_flagged > len(self.rows):
+            parts.append(style.dim("All of them: --out scores.csv, or a page: --report found.html"))
+        return "\n\n".join(parts)
+
+    def _headline(self, style: Style, seconds: float) -> str:
+        n_rows, n_fitted = self.digest.n_rows, self.model.model_.n_rows
+        learned = "" if n_fitted == n_rows else f", learned from {n_fitted:,} of them"
+        if self.model_path:
+            learned = f", scored with {self.model_path} (learned from {counted(n_fitted, 'row')})"
+        minutes, rest = divmod(int(seconds), 60)
+        duration = f"{minutes} min {rest} s" if seconds >= 60 else f"{seconds:.1f} s"
+        return (
+            f"{style.bold(self.name)}: {counted(n_rows, 'row')}{learned}, "
+            f"{counted(len(self.model.columns_), 'column')}, {duration}"
+        )
+
+    def _count(self, style: Style) -> str:
+        """Say how many rows are flagged."""
+        from admercs.explain.column_words import percent
+
+        digest, n = self.digest, self.digest.n_flagged
+        line = f"evidence above {threshold_text(digest.threshold)}"
+        if not n:
+            return f"No row is flagged: none has {line}."
+        association = f", {digest.n_association:,} of them by association"
+        flagged = style.accent(f"{counted(n, 'row')} flagged")
+        share = f"{percent(n / digest.n_rows)}{association if digest.n_association else ''}"
+        return f"{flagged} ({share}): {line}"
+
+
+def threshold_text(evidence: float) -> str:
+    """Say how much evidence it is; near 1 the score alone says little."""
+    from admercs.explain.records import score_text
+
+    return f"{evidence:.1f} (score {score_text(-math.expm1(-evidence))})"

@@ -13,20 +13,24 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+import duckdb
+import pyarrow as pa
+
 from admercs.cli.errors import UserError
-from admercs.cli.queries import sql_text
 
 COMPRESSED = {".gz", ".zst", ".bz2", ".xz"}
+MAX_LINE = 1 << 25  # bytes
 DELIMITERS = ",;\t|"
 # What stands for a missing value in text files, unless the user says otherwise.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
@@ -34,21 +38,61 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 @dataclass(frozen=True)
 class Reading:
-    """How the user wants sources to be read."""
+    """How the user wants a table to be read."""
 
-    table: str | None = None  # of a database
+    table_name: str | None = None  # of a database
     delimiter: str | None = None  # CSV; by default what the header line uses
     encoding: str = "utf-8"  # of text files
-    missing: Sequence[str] = MISSING  # CSV: what stands for a missing value
-    header: bool = True  # CSV: whether the first line names the columns
-    # CSV: columns known to hold text, though a few rows of codes may look like numbers.
-    text: Collection[str] = ()
+    missing: Sequence[str] | None = None  # CSV: what stands for a missing value, if not MISSING
+    no_header: bool = False  # CSV: the first line is a row already
+    # Columns, as named on the command line.
+    numeric: Sequence[str] = ()
+    nominal: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    id: Sequence[str] = ()
+    # The kind of values a model was learned from: a file of a few new rows alone does not show
+    # that a column of codes is text.
+    expected: Mapping[str, str] = field(default_factory=dict)
 
 
-def _open_zstandard(path: Path, _: str) -> Any:
-    import pyarrow as pa
+@dataclass(frozen=True)
+class Source:
+    """A source made ready for DuckDB."""
 
-    return pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd")
+    name: str  # of the table in messages and reports
+    sql: str  # reads it
+    # The CSV files behind it, with what separates their fields.
+    delimiters: Mapping[Path, str] = field(default_factory=dict)
+    encoding: str = "utf-8"  # of these files
+    is_query: bool = False  # written by the user
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Say what is wrong with the source, and where, if DuckDB cannot read it."""
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
+            # While rows are fetched, DuckDB's errors come by way of Arrow, as errors of many kinds.
+            if "interrupted" in str(error).lower():
+                raise KeyboardInterrupt from None
+            if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error):
+                raise
+            in_sql = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+            # If the query itself is wrong, there is no need to look into the files.
+            if not isinstance(error, in_sql):
+                for path, delimiter in self.delimiters.items():
+                    _check_csv(path, delimiter, self.encoding)
+            raise UserError(self._message(str(error))) from error
+
+    def _message(self, text: str) -> str:
+        """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
+        if self.is_query:  # all of it helps
+            return f"the query cannot be run.\n{text.strip()}"
+        text = re.split(r"\n(?:Possible|  file =|If you are trying)", text)[0]
+        lines = [line.strip().rstrip(".") for line in text.splitlines() if line.strip()]
+        # "Invalid Input Error: CSV Error on Line: 3" → "CSV Error on Line: 3"
+        head = lines[0].split(" Error: ", 1)[-1] if lines else "unknown error"
+        return f"cannot read {self.name}: {'. '.join([head, *lines[1:3]])}."
 
 
 # What opens a compressed file, by its first bytes.
@@ -56,21 +100,24 @@ _UNPACKERS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.GzipFile,
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ": lzma.LZMAFile,
-    b"\x28\xb5\x2f\xfd": _open_zstandard,
+    b"(\xb5/\xfd": lambda path, _: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
 }
 
 
 @contextmanager
-def open_text(path: Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
-    """Open a text file, compressed or not, by what its first bytes say; say if it is damaged."""
+def open_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> Iterator[IO[str]]:
+    """Open a text file, compressed or not, by what its first bytes say; say what is wrong in it."""
     with path.open("rb") as start:
         magic = start.read(6)
     unpack = next((_UNPACKERS[known] for known in _UNPACKERS if magic.startswith(known)), open)
     # A byte order mark is no part of the first column's name.
-    encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     try:
-        with unpack(path, "rb") as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
+        with unpack(path, "rb") as raw, io.TextIOWrapper(raw, codec, errors, newline="") as text:
             yield text
+    except UnicodeError as error:
+        advice = "Say how it is encoded: --encoding latin-1."
+        raise UserError(f"{path} is not {encoding} ({error}). {advice}") from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if getattr(error, "errno", None) is not None:  # an error of the system
             raise
@@ -78,18 +125,14 @@ def open_text(path: Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
 
 
 def _delimiter_in(header: str) -> str:
-    """Return the delimiter that a header line uses."""
-    outside = "".join(header.split('"')[::2])
-    return max(DELIMITERS, key=outside.count)
+    outside_quotes = "".join(header.split('"')[::2])
+    return max(DELIMITERS, key=outside_quotes.count)
 
 
 def prepare_csv(
     name: str, paths: Sequence[Path], reading: Reading, copies: Iterator[Path]
 ) -> tuple[list[Path], str]:
-    """Return files that DuckDB can read, and what separates their fields.
-
-    A header with the same name twice is refused: DuckDB would rename the second one silently.
-    """
+    """Return files that DuckDB can read, and what separates their fields."""
     try:
         codecs.lookup(reading.encoding)
     except LookupError:
@@ -97,146 +140,74 @@ def prepare_csv(
             f"there is no encoding {reading.encoding!r}. Common ones: utf-8, latin-1, utf-16."
         ) from None
     plain = [_plain_csv(path, reading.encoding, copies) for path in paths]
-    named = Path(plain[0].stem) if plain[0].suffix in COMPRESSED else plain[0]
-    by_name = "\t" if named.suffix.lower() in (".tsv", ".tab") else ""
-    delimiter, header = reading.delimiter or by_name, [""]
+    delimiter, header = reading.delimiter, [""]
+    if delimiter is None and ending(plain[0]) in (".tsv", ".tab"):
+        delimiter = "\t"
     # What is wrong otherwise the reader will find out, and say where.
-    with suppress(UnicodeDecodeError, csv.Error, OSError), open_text(plain[0]) as stream:
-        line = stream.readline(1 << 25)
+    with suppress(UserError, csv.Error, OSError), open_text(plain[0]) as stream:
+        line = stream.readline(MAX_LINE)
         delimiter = delimiter or _delimiter_in(line)
         header = next(csv.reader(chain([line], stream), delimiter=delimiter), [])
+    # DuckDB would rename the second column of a name silently.
     twice = [column for column, n in Counter(header).items() if column and n > 1]
-    if twice and reading.header:
-        raise UserError(
-            f"{name}: the header has the column {twice[0]!r} more than once. Give each column a "
-            "name of its own."
-        )
+    if twice and not reading.no_header:
+        what = f"{name}: the header has the column {twice[0]!r} more than once"
+        raise UserError(f"{what}. Give each column a name of its own.")
     return plain, delimiter or ","
+
+
+def ending(path: Path) -> str:
+    """Return how a file's name ends, before the ending of a compressed file."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in COMPRESSED else suffix
 
 
 def _plain_csv(path: Path, encoding: str, copies: Iterator[Path]) -> Path:
     """Return the file itself, or a copy in UTF-8 with a compression that DuckDB can read."""
-    plain = codecs.lookup(encoding).name == "utf-8"
-    if plain and path.suffix.lower() in (".gz", ".zst"):
-        # DuckDB leaves the check sum alone, and takes half a file for a whole: look for damage.
-        with open_text(path, "latin-1") as stream:
-            while stream.read(1 << 20):
-                pass
-    if plain and path.suffix.lower() not in (".bz2", ".xz"):
+    if codecs.lookup(encoding).name == "utf-8" and path.suffix.lower() not in (".bz2", ".xz"):
+        if path.suffix.lower() in COMPRESSED:
+            # DuckDB ignores the check sum, and takes half a file for a whole: look for damage.
+            with open_text(path, "latin-1") as text:
+                while text.read(1 << 20):
+                    pass
         return path
     copy = next(copies)
-    try:
-        with (
-            open_text(path, encoding) as stream,
-            copy.open("w", encoding="utf-8", newline="") as out,
-        ):
-            shutil.copyfileobj(stream, out, 1 << 20)
-    except UnicodeError as error:
-        raise UserError(f"{path} is not {encoding}: {error}.") from error
+    with open_text(path, encoding) as text, copy.open("w", -1, "utf-8", newline="") as out:
+        shutil.copyfileobj(text, out, 1 << 20)
     return copy
 
 
-def read_csv_sql(
-    files: Sequence[str], delimiter: str, reading: Reading, sample: int, text: Sequence[str] = ()
-) -> str:
-    """Return the SQL that reads CSV files, whose names are given as SQL, some columns as text."""
-    types = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in text)
-    types = f", types = {{{types}}}" if text else ""
-    return f"""select * from read_csv(
-        [{", ".join(files)}], delim = {sql_text(delimiter)}, quote = '"', escape = '"',
-        comment = '', header = {reading.header}, skip = 0, null_padding = false,
-        ignore_errors = false, sample_size = {sample}, max_line_size = {1 << 25},
-        nullstr = [{", ".join(map(sql_text, reading.missing))}], allow_quoted_nulls = true{types})
-    """
-
-
-@contextmanager
-def reading_errors(
-    name: str, delimiters: Mapping[Path, str], encoding: str, is_query: bool = False
-) -> Iterator[None]:
-    """Turn errors of DuckDB into messages that say what is wrong with a source, and where.
-
-    `delimiters` are those of the CSV files behind it, which may have to be looked into.
-    """
-    import duckdb
-    import pyarrow as pa
-
-    try:
-        yield
-    except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
-        # While rows are fetched, DuckDB's errors come by way of Arrow, as errors of many kinds.
-        if "interrupted" in str(error).lower():
-            raise KeyboardInterrupt from None
-        if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error):
-            raise
-        in_sql = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
-        # If the query itself is wrong, there is no need to look into the files.
-        for path, delimiter in () if isinstance(error, in_sql) else delimiters.items():
-            fault = _fault(path, delimiter, encoding)
-            if fault is not None:
-                raise UserError(fault) from error
-        raise UserError(_message(name, str(error), is_query)) from error
-
-
-def _message(name: str, text: str, is_query: bool) -> str:
-    """Keep what helps of a message from DuckDB: what is wrong and where, not its settings."""
-    if is_query:  # all of it helps
-        return f"the query cannot be run.\n{text.strip()}"
-    for advice in ("\nPossible", "\n  file =", "\nIf you are trying"):
-        text = text.partition(advice)[0]
-    lines = [line.strip().rstrip(".") for line in text.splitlines() if line.strip()]
-    # "Invalid Input Error: CSV Error on Line: 3" → "CSV Error on Line: 3"
-    head = lines[0].split(" Error: ", 1)[-1] if lines else "unknown error"
-    return f"cannot read {name}: {'. '.join([head, *lines[1:3]])}."
-
-
-def _fault(path: Path, delimiter: str, encoding: str) -> str | None:
-    """Return what is wrong with a CSV file, with the line; None if nothing obvious is."""
-    if _is_binary(path):
+def _check_csv(path: Path, delimiter: str, encoding: str) -> None:
+    """Say what is wrong with a CSV file, with the line, if anything obvious is."""
+    with path.open("rb") as binary:
+        head = binary.read(4096)
+    # UTF-16 has zeros, too.
+    if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff", *_UNPACKERS)):
         is_named_text = path.suffix.lower() in (".csv", ".tsv", ".txt")
-        return f"{path} is not a text file{', though its name says so' if is_named_text else ''}."
-    try:
-        return _ragged(path, delimiter, encoding)
-    except UnicodeDecodeError as error:
-        return (
-            f"{path}, line {_line_of_bad_byte(path, encoding)}: byte "
-            f"0x{error.object[error.start]:02x} is not {encoding}. "
-            "Say how the file is encoded, for example --encoding latin-1."
-        )
-    except csv.Error as error:
-        return f"{path}: {error}."
+        raise UserError(f"{path} is not a text file{', though its name says so' * is_named_text}.")
+    csv.field_size_limit(MAX_LINE)
+    with open_text(path, encoding, "surrogateescape") as stream:
+        reader = csv.reader(_decoded(stream, path, encoding), delimiter=delimiter, strict=True)
+        try:
+            width, start = len(next(reader, [])), reader.line_num + 1
+            for fields in reader:
+                if fields and len(fields) != width:
+                    unclosed = " Is there an unclosed quote?" if reader.line_num > start else ""
+                    raise UserError(
+                        f"{path}, line {start}: {len(fields)} fields where the header has {width}."
+                        f"{unclosed} Put the line right, or say which delimiter separates the "
+                        "fields (--delimiter)."
+                    )
+                start = reader.line_num + 1
+        except csv.Error as error:
+            raise UserError(f"{path}: {error}.") from error
 
 
-def _ragged(path: Path, delimiter: str, encoding: str) -> str | None:
-    csv.field_size_limit(1 << 25)
-    with open_text(path, encoding) as stream:
-        reader = csv.reader(stream, delimiter=delimiter, strict=True)
-        width = len(next(reader, []))
-        start = reader.line_num + 1
-        for fields in reader:
-            if fields and len(fields) != width:
-                unclosed = " Is there an unclosed quote?" if reader.line_num > start else ""
-                return (
-                    f"{path}, line {start}: {len(fields)} fields where the header has {width}."
-                    f"{unclosed} Put the line right, or say which delimiter separates the fields "
-                    "(--delimiter)."
-                )
-            start = reader.line_num + 1
-    return None
-
-
-def _is_binary(path: Path) -> bool:
-    with path.open("rb") as stream:
-        start = stream.read(4096)
-    is_utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return b"\x00" in start and not is_utf_16 and not start.startswith(tuple(_UNPACKERS))
-
-
-def _line_of_bad_byte(path: Path, encoding: str) -> int:
-    with open_text(path, "latin-1") as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                line.encode("latin-1").decode(encoding)
-            except UnicodeDecodeError:
-                return number
-    return 1
+def _decoded(lines: Iterable[str], path: Path, encoding: str) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if bad := re.search("[\udc80-\udcff]", line):
+            raise UserError(
+                f"{path}, line {number}: byte 0x{ord(bad[0]) - 0xDC00:02x} is not {encoding}. "
+                "Say how the file is encoded, for example --encoding latin-1."
+            )
+        yield line

@@ -1,47 +1,122 @@
-"""A table in a DuckDB or SQLite file."""
+"""Tables of DuckDB and SQLite files, and the files that a query names."""
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from admercs.cli.csvfile import reading_errors
+from admercs.cli.csvfile import Source
 from admercs.cli.errors import UserError, listed, shown
-from admercs.cli.queries import quoted, sql_text
 
 BATCH_ROWS = 50_000
+_TOKEN = re.compile(
+    r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
+      | (?P<dollars> \$(?P<tag>\w*)\$ .*? \$(?P=tag)\$ )
+      | (?P<text> ' (?:[^']|'')* ' )
+      | (?P<name> " (?:[^"]|"")* " )
+      | (?P<word> \w+ )
+      | (?P<sign> \S )""",
+    re.VERBOSE | re.DOTALL,
+)
+# What a table may stand behind, and what ends a list of tables.
+_BEFORE_TABLES = {"FROM", "JOIN", "PIVOT", "UNPIVOT", "SUMMARIZE", "DESCRIBE"}
+_AFTER_TABLES = {"SELECT", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT",
+                 "UNION", "EXCEPT", "INTERSECT", "VALUES", "SET"}  # fmt: skip
+_READER = re.compile(r"read_\w+|\w+_scan|parquet_\w+|sniff_csv|glob", re.IGNORECASE)
+
+
+class NamedFile(NamedTuple):
+    """A file in a query."""
+
+    file: str  # as written, without its quotes
+    table: tuple[str, ...]  # of a database, its schema before it if that is written; or empty
+    is_text: bool  # written as a text, 'a.csv', not as a name, "a.csv"
+    start: int  # where the file's name stands in the query, quotes included
+    end: int
+
+
+def quoted(name: str) -> str:
+    """Quote an identifier for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_text(text: str) -> str:
+    """Quote a text for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_files(query: str) -> tuple[list[NamedFile], list[str]]:
+    """Find the files that a query names as tables, and those it gives to ``read_csv`` and such."""
+    tokens = [match for match in _TOKEN.finditer(query) if match.lastgroup != "comment"]
+    named: list[NamedFile] = []
+    arguments: list[str] = []
+    # Per open parenthesis: whether we are in a list of tables there, or in the call of a reader.
+    places = [(False, False)]
+    before = ""
+    for k, token in enumerate(tokens):
+        text = token[0].upper()
+        in_list, in_call = places[-1]
+        expected = before in _BEFORE_TABLES or (before in ("(", ",") and in_list)
+        if token.lastgroup in ("text", "name"):
+            if expected:
+                named.append(_named_file(tokens, k))
+            elif token.lastgroup == "text" and in_call and before != "=":
+                arguments.append(_unquoted(token))
+        elif text == "(":
+            places.append((expected, in_call or _READER.fullmatch(before) is not None))
+        elif text == ")":
+            places = places[:-1] or [(False, False)]
+        elif text in _BEFORE_TABLES and before != "DISTINCT":  # "is distinct from" compares
+            places[-1] = (True, in_call)
+        elif text in _AFTER_TABLES:
+            places[-1] = (False, in_call)
+        before = "" if text == "FROM" and before == "DISTINCT" else text
+    return named, arguments
+
+
+def _named_file(tokens: list[re.Match[str]], k: int) -> NamedFile:
+    token, parts = tokens[k], []
+    while k + 2 < len(tokens) and tokens[k + 1][0] == ".":
+        parts.append(_unquoted(tokens[k + 2]))
+        k += 2
+    is_text = token.lastgroup == "text"
+    return NamedFile(_unquoted(token), tuple(parts), is_text, token.start(), token.end())
+
+
+def _unquoted(token: re.Match[str]) -> str:
+    text = token[0]
+    is_quoted = token.lastgroup in ("text", "name")
+    return text[1:-1].replace(text[0] * 2, text[0]) if is_quoted else text
 
 
 def table_in_duckdb(path: Path, wanted: str | None, connection: Any) -> tuple[str, str]:
     """Attach a DuckDB file; return the name of the table that is meant and the SQL to read it."""
     file = f"admercs {shown(path.resolve())}"
-    with reading_errors(str(path), {}, ""):
-        connection.execute(
-            f"attach if not exists {sql_text(str(path))} as {quoted(file)} (read_only)"
-        )
+    attach = f"attach if not exists {sql_text(str(path))} as {quoted(file)} (read_only)"
+    with Source(str(path), attach).errors():
+        connection.execute(attach)
         found = connection.execute(
             "select table_schema, table_name from information_schema.tables "
             "where table_catalog = ? order by all",
             [file],
         ).fetchall()
-    names = {table if schema == "main" else f"{schema}.{table}": (schema, table)
-             for schema, table in found}  # fmt: skip
+    names = {".".join(name).removeprefix("main."): name for name in found}
     chosen = _choose(path, list(names), wanted)
     return chosen, f"select * from {'.'.join(map(quoted, (file, *names[chosen])))}"
 
 
 def table_in_sqlite(path: Path, wanted: str | None, copy: Path) -> tuple[str, str]:
-    """Copy a table of an SQLite file; return its name and the SQL to read it.
-
-    DuckDB could read such files with an extension, but that would have to be downloaded.
-    """
+    """Copy a table of an SQLite file; return its name and the SQL to read it."""
+    # DuckDB could read such files with an extension, but that would have to be downloaded.
     uri = f"{path.resolve().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -49,7 +124,7 @@ def table_in_sqlite(path: Path, wanted: str | None, copy: Path) -> tuple[str, st
                 "select name from sqlite_master where type in ('table', 'view') "
                 "and name not like 'sqlite\\_%' escape '\\' order by name"
             )
-            chosen = _choose(path, [row[0] for row in found], wanted)
+            chosen = _choose(path, [name for (name,) in found], wanted)
             _copy(connection, quoted(chosen), copy)
     except sqlite3.DatabaseError as error:
         raise UserError(f"cannot read {path}: {error}.") from error
@@ -59,29 +134,31 @@ def table_in_sqlite(path: Path, wanted: str | None, copy: Path) -> tuple[str, st
 def _copy(connection: sqlite3.Connection, table: str, copy: Path) -> None:
     connection.create_function("admercs_moment", 1, _is_moment, deterministic=True)
     columns = connection.execute(f"pragma table_info({table})").fetchall()
-    schema = pa.schema(
-        (name, _sqlite_type(connection, table, quoted(name), str(declared)))
-        for _, name, declared, *_ in columns
-    )
+    type_of = partial(_sqlite_type, connection, table)
+    schema = pa.schema((name, type_of(quoted(name), declared)) for _, name, declared, *_ in columns)
     with pq.ParquetWriter(copy, schema) as writer:
         cursor = connection.execute(f"select * from {table}")
         while rows := cursor.fetchmany(BATCH_ROWS):
-            writer.write_table(_arrow(rows, schema))
+            arrays = [
+                pa.array(
+                    [None if cell is None else _CONVERTERS[kind](cell) for cell in cells], kind
+                )
+                for kind, *cells in zip(schema.types, *rows, strict=True)
+            ]
+            writer.write_table(pa.table(arrays, schema=schema))
 
 
 def _choose(path: Path, found: list[str], wanted: str | None) -> str:
     """Return the table the user means, or say which ones there are."""
     if not found:
         raise UserError(f"{path} holds no table.")
-    if wanted is None:
-        if len(found) == 1:
-            return found[0]
+    if wanted is None and len(found) > 1:
         raise UserError(
             f"{path} holds {len(found)} tables: {listed(found, 20)}. Choose one with --table, or "
             f"in a query as '{path}'.{found[0] if found[0].isidentifier() else quoted(found[0])}."
         )
-    if wanted in found:
-        return wanted
+    if wanted is None or wanted in found:
+        return wanted or found[0]
     # SQL does not tell capitals from small letters.
     alike = [name for name in found if name.lower() == wanted.lower().removeprefix("main.")]
     if len(alike) == 1:
@@ -89,18 +166,12 @@ def _choose(path: Path, found: list[str], wanted: str | None) -> str:
     raise UserError(f"{path} has no table {wanted!r}; it has {listed(found, 20)}.")
 
 
-def _sqlite_type(
-    connection: sqlite3.Connection, table: str, column: str, declared: str
-) -> pa.DataType:
-    """Choose a column's type.
-
-    SQLite keeps a type per value, so what is declared counts only if all values agree.
-    """
+def _sqlite_type(connection: sqlite3.Connection, table: str, column: str, declared: str) -> Any:
+    # SQLite keeps a type per value, so what is declared counts only if all values agree.
     found = connection.execute(f"select distinct typeof({column}) from {table}")
-    kinds = {row[0] for row in found} - {"null"}
+    kinds = {kind for (kind,) in found} - {"null"}
 
     def none(condition: str) -> bool:
-        """Tell whether no value of the column meets a condition."""
         question = f"select exists (select 1 from {table} where {condition.format(column)})"
         return not connection.execute(question).fetchone()[0]
 
@@ -117,7 +188,6 @@ def _sqlite_type(
 
 
 def _is_moment(text: str) -> bool:
-    """Tell whether a text is a date, or a date and a time of day."""
     try:
         dt.datetime.fromisoformat(text)
     except ValueError:
@@ -134,11 +204,3 @@ _CONVERTERS: dict[pa.DataType, Callable[[Any], Any]] = {
     pa.timestamp("us"): lambda text: dt.datetime.fromisoformat(text).replace(tzinfo=None),
     pa.binary(): lambda value: value if isinstance(value, bytes) else str(value).encode(),
 }
-
-
-def _arrow(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = []
-    for kind, values in zip(schema.types, zip(*rows, strict=True), strict=True):
-        convert = _CONVERTERS[kind]
-        columns.append([None if value is None else convert(value) for value in values])
-    return pa.table(columns, schema=schema)

@@ -8,22 +8,22 @@ import io
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TextIO
 
 from admercs.cli.errors import DISK_FULL, UserError, os_error
 from admercs.cli.options import make_parser
 
 INTERRUPTED, TERMINATED = 130, 143
+_WITH_A_TABLE = ("detect", "score", "explain", "demo")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status.
-
-    It is 0, 1 (could not do it), 2 (usage), 130 (Ctrl-C). The arguments are by default those of
-    this process.
-    """
+    """Run the command line and return 0, 1 (could not do it), 2 (usage) or 130 (Ctrl-C)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     # Outside of the main thread, signals are handled by the caller.
     with contextlib.suppress(ValueError):
@@ -39,9 +39,6 @@ def _guarded(arguments: Sequence[str], debug: bool) -> int:
         status = _run(arguments)
         sys.stdout.flush()
         return status
-    except UserError as error:
-        _drop_output()
-        return _failed(str(error), error.status, debug)
     except KeyboardInterrupt:
         print("\nadmercs: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -51,13 +48,19 @@ def _guarded(arguments: Sequence[str], debug: bool) -> int:
         return 0
     except Exception as error:
         if isinstance(error, OSError) and error.errno in (*DISK_FULL, errno.EBADF):
-            _drop_output()
-            return _failed(str(os_error(error, "standard output", "write")), 1, debug)
-        message = (
-            f"something went wrong that should not have: {type(error).__name__}: {error}. "
-            "Run it again with --debug and report what it shows."
-        )
-        return _failed(message, 1, debug)
+            told = os_error(error, "standard output", "write")
+        elif isinstance(error, UserError):
+            told = error
+        else:
+            told = UserError(
+                f"something went wrong that should not have: {type(error).__name__}: {error}. "
+                "Run it again with --debug and report what it shows."
+            )
+        _drop_output()
+        if debug:
+            traceback.print_exc()
+        print(f"admercs: {told}", file=sys.stderr)
+        return told.status
 
 
 @contextlib.contextmanager
@@ -98,9 +101,10 @@ def _run(arguments: Sequence[str]) -> int:
         # Warnings are for programmers; what a user should know is part of the output.
         if not options.debug:
             warnings.simplefilter("ignore")
-        from admercs.cli import commands
-
-        getattr(commands, options.command)(options)
+        module = "detection" if options.command in _WITH_A_TABLE else "commands"
+        if module == "detection" and not (find_spec("duckdb") and find_spec("pyarrow")):
+            raise UserError("reading tables needs DuckDB and pyarrow: pip install 'admercs[cli]'.")
+        getattr(import_module(f"admercs.cli.{module}"), options.command)(options)
     return 0
 
 
@@ -110,12 +114,3 @@ def _drop_output() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _failed(message: str, status: int, debug: bool) -> int:
-    if debug:
-        import traceback
-
-        traceback.print_exc()
-    print(f"admercs: {message}", file=sys.stderr)
-    return status

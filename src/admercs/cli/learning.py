@@ -1,95 +1,104 @@
-"""Fitting the detector: to a table in memory, to a sample of it, or through files on disk."""
+"""Fitting the detector to a table, and scoring the table a batch of rows at a time."""
 
 from __future__ import annotations
 
+import traceback
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from admercs.cli.console import note
 from admercs.cli.errors import UserError, os_errors
 from admercs.cli.options import FIT_ROWS
 from admercs.cli.reader import SourceTable
 from admercs.cli.sinks import scratch_folder
-from admercs.cli.streaming import jobs_of, table_errors, without
 from admercs.progress import ProgressPrinter
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from admercs import ADMERCS
+    from admercs.explain import ScoredTable
 
 
-def learn(
-    options: Namespace, table: SourceTable, progress: ProgressPrinter
-) -> tuple[ADMERCS, Iterator[pa.Table], int]:
-    """Fit the detector; also return the rows to be scored and their number."""
-    # Only a large table is worth starting worker processes for, unless the user says so.
-    may_use_dask = options.dask is None and options.fit_rows is None and _has_dask()
-    n_rows = table.count() if progress.shown or may_use_dask else 0
-
-    def on_read(rows: int) -> None:
-        progress("reading", rows, n_rows)
-
-    unfitted = detector(options, table, progress)
-    total = n_rows
-    if not (options.dask or (may_use_dask and n_rows > FIT_ROWS)):
-        sample, total = table.read(options.fit_rows or FIT_ROWS, options.seed, on_read)
-        # The size of a query is not known before.
-        if total == len(sample) or not may_use_dask:
-            return _learn_in_memory(options, table, unfitted, sample, total)
-    if not options.dask:
-        note(
-            f"learning from all {total:,} rows in worker processes (--no-dask learns from a sample "
-            f"of {FIT_ROWS:,}, which is faster)",
-            options.quiet,
-        )
-    total = _learn_on_disk(unfitted, table, options.memory, jobs_of(options), on_read)
-    return unfitted, table.batches(), total
-
-
-def _has_dask() -> bool:
-    return find_spec("distributed") is not None
-
-
-def detector(options: Namespace, table: SourceTable, progress: ProgressPrinter) -> ADMERCS:
-    """Return the detector to be fitted."""
+def learn(options: Namespace, table: SourceTable, progress: ProgressPrinter) -> Scoring:
+    """Fit the detector to a table that is to be scored then."""
     from admercs import ADMERCS
 
     threshold = None if options.threshold is None else {"score": options.threshold}
-    return ADMERCS(
+    model = ADMERCS(
         nominal=table.nominal or "auto",
         contamination=threshold or options.contamination,
         novelty=options.novelty or options.reference is not None,
-        n_jobs=jobs_of(options),
+        n_jobs=_n_jobs(options),
         verbose=progress,
     )
+    has_dask = find_spec("distributed") is not None
+    # Only a large table is worth starting worker processes for, unless the user says so.
+    may_use_dask = options.dask is None and options.fit_rows is None and has_dask
+    total = table.count() if progress.shown or may_use_dask else 0
+    on_read = partial(progress, "reading", total=total)
+    batches = table.batches()
+    on_disk = options.dask or (may_use_dask and total > FIT_ROWS)
+    if not on_disk:
+        sample, total = table.read(options.fit_rows or FIT_ROWS, options.seed, on_read)
+        # The size of a query is not known before.
+        on_disk = may_use_dask and total > len(sample)
+    if on_disk:
+        if not options.dask:
+            how = f"(--no-dask learns from a sample of {FIT_ROWS:,}, which is faster)"
+            note(f"learning from all {total:,} rows in worker processes {how}", options.quiet)
+        total = _learn_on_disk(model, table, options.memory, on_read)
+    else:
+        if total > len(sample):
+            how = f"({'--dask' if has_dask else 'admercs[dask]'} learns from all); all are scored"
+            note(f"learning from {len(sample):,} of {total:,} rows {how}", options.quiet)
+        else:
+            size = table.batch_rows
+            batches = (sample.slice(start, size) for start in range(0, len(sample), size))
+        with table_errors(table.name):
+            model.fit(_without(sample, table.id))
+    return Scoring(options, model, table, batches, partial(progress, total=total))
 
 
-def _learn_in_memory(
-    options: Namespace, table: SourceTable, model: ADMERCS, sample: pa.Table, total: int
-) -> tuple[ADMERCS, Iterator[pa.Table], int]:
-    is_whole = total == len(sample)
-    if not is_whole:
-        how = f"{len(sample):,} of {total:,} rows ({'--dask' if _has_dask() else 'admercs[dask]'}"
-        note(f"learning from {how} learns from all); all are scored", options.quiet)
-    with table_errors(table.name):
-        model.fit(without(sample, table.id))
-    size = table.batch_rows
-    slices = (sample.slice(start, size) for start in range(0, len(sample), size))
-    return model, slices if is_whole else table.batches(), total
+def _n_jobs(options: Namespace) -> int:
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(options.jobs or 1))
+
+
+def _without(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    return table.drop_columns([name for name in names if name in table.column_names])
+
+
+@contextmanager
+def table_errors(name: str) -> Iterator[None]:
+    """Say which table the detector refuses; its messages name the column and what to do."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        # An error about the table and a mistake of ours differ in who raised them.
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        raiser: str = frame.f_globals.get("__name__", "")
+        if not raiser.startswith(("admercs.table.", "admercs.estimator", "sklearn.")):
+            raise
+        raise UserError(f"{name}: {error}") from error
+    except MemoryError as error:
+        raise UserError(
+            f"{name} does not fit into memory. Learn on disk (--dask), from fewer rows "
+            "(--fit-rows), or leave columns out (--ignore)."
+        ) from error
 
 
 def _learn_on_disk(
-    model: ADMERCS, table: SourceTable, memory: str, jobs: int, on_read: Callable[[int], None]
+    model: ADMERCS, table: SourceTable, memory: str, on_read: Callable[[int], None]
 ) -> int:
-    """Fit a detector to all rows of a table within a limit of memory; return their number.
-
-    The table is written to a temporary folder first, a batch of rows at a time: workers need
-    pieces that they can read by themselves, and so every source that can be read will do.
-    """
+    """Fit a detector to all rows of a table within a limit of memory; return their number."""
     try:
         import dask.dataframe as dd
 
@@ -98,9 +107,18 @@ def _learn_on_disk(
     except ImportError:
         raise UserError("--dask needs Dask: pip install 'admercs[dask]'.") from None
     with scratch_folder() as folder:
-        n_rows = _spool(table, folder, on_read)
+        # Workers need pieces that they can read by themselves, whatever the source is.
+        n_rows = 0
+        for number, batch in enumerate(table.batches()):
+            path = folder / f"{number:06d}.parquet"
+            with os_errors(path, "write a temporary copy of the table to"):
+                pq.write_table(_without(batch, table.id), path, compression="lz4")
+            n_rows += len(batch)
+            on_read(n_rows)
+        if not n_rows:
+            raise UserError(f"{table.name} has no rows.")
         try:
-            with local_cluster(memory, jobs), table_errors(table.name):
+            with local_cluster(memory, model.n_jobs), table_errors(table.name):
                 # Columns stay in Arrow's types, which are those that scoring reads.
                 model.fit(dd.read_parquet(folder, dtype_backend="pyarrow"))
         except (ClusterError, PartitionError) as error:
@@ -110,17 +128,36 @@ def _learn_on_disk(
     return n_rows
 
 
-def _spool(table: SourceTable, folder: Path, on_read: Callable[[int], None]) -> int:
-    """Write a table to Parquet files, one for each batch of rows; return the number of rows."""
-    import pyarrow.parquet as pq
+@dataclass(frozen=True)
+class Scoring:
+    """The rows of a table, with their scores by a model."""
 
-    n_rows = 0
-    for number, batch in enumerate(table.batches()):
-        path = folder / f"{number:06d}.parquet"
-        with os_errors(path, "write a temporary copy of the table to"):
-            pq.write_table(without(batch, table.id), path, compression="lz4")
-        n_rows += len(batch)
-        on_read(n_rows)
-    if not n_rows:
-        raise UserError(f"{table.name} has no rows.")
-    return n_rows
+    options: Namespace
+    model: ADMERCS
+    table: SourceTable
+    batches: Iterable[pa.Table]  # the rows
+    progress: Callable[[str, int], None]
+
+    def __iter__(self) -> Iterator[tuple[ScoredTable, pa.Table]]:
+        """Score the rows; yield each batch with its scores."""
+        from admercs.explain import score_rows
+
+        columns = [column.name for column in self.model.columns_]
+        score = partial(score_rows, self.model.model_, count_from=1, n_jobs=_n_jobs(self.options))
+        done = 0  # rows are counted from 1, as people count the rows of a file
+        for batch in self.batches:
+            labels = _labels(batch, self.table.id)
+            with table_errors(self.table.name):
+                piece = score(batch.select(columns), first=done + 1, labels=labels)
+            yield piece, batch
+            done += len(batch)
+            self.progress("scoring", done)
+
+
+def _labels(table: pa.Table, id_columns: list[str]) -> list[str] | None:
+    """Return the values of the label columns; without any, rows are called by their numbers."""
+    parts = [table.column(name).to_pylist() for name in id_columns]
+    return [
+        " / ".join("missing" if value is None else str(value) for value in row)
+        for row in zip(*parts, strict=True)
+    ] or None

@@ -24,55 +24,51 @@ a table can be
   a query      "select * from 'trips/*.parquet' where year = 2025" over any of these;
                a database's table is called 'shop.sqlite'.orders there
   -            standard input
+
+"""
+_EXAMPLES = """\
+examples
+  admercs demo
+  admercs detect cars.parquet --report cars.html
+  admercs detect --help
 """
 
 # Of each command what it does, and examples.
-_COMMANDS = {
-    "detect": """
-learn what is normal in a table and list the rows that are not
+_COMMANDS = """\
+detect: learn what is normal in a table and list the rows that are not
   admercs detect cars.parquet --report cars.html --out scores.csv --model cars.admercs
   admercs detect people.csv --id name --ignore notes --nominal zip
   admercs detect "select * from 'trips/*.parquet' where year = 2025"
   gunzip -c log.csv.gz | admercs detect - --json > found.json
-""",
-    "score": """
-score new rows with what was learned before
+
+score: score new rows with what was learned before
   admercs score cars.admercs new.csv --out scored.csv
   admercs score cars.admercs new.csv --id plate --reasons all --out scored.jsonl
-""",
-    "explain": """
-say why rows got their scores
+
+explain: say why rows got their scores
   admercs explain cars.admercs new.csv --row 17
   admercs explain cars.admercs new.csv --id plate --row B-AD-17 --why 10
-""",
-    "patterns": """
-list what is normal in the table a model was learned from
+
+patterns: list what is normal in the table a model was learned from
   admercs patterns cars.admercs
   admercs patterns cars.admercs --top 50 --noun cars
-""",
-    "info": """
-describe a model file: columns, parameters, threshold
+
+info: describe a model file: columns, parameters, threshold
   admercs info cars.admercs
   admercs info cars.admercs --json
-""",
-    "demo": """
-find the odd ones among 1,000 generated electric cars
+
+demo: find the odd ones among 1,000 generated electric cars
   admercs demo
   admercs demo --out cars
-""",
-    "reproduce": """
-repeat the experiments of the paper
+
+reproduce: repeat the experiments of the paper
   admercs reproduce --quick
   admercs reproduce --benchmark HiCS --data data --out results
-""",
-    "completion": """
-print a script that completes commands and options in a shell
+
+completion: print a script that completes commands and options in a shell
   bash   source <(admercs completion bash)            in ~/.bashrc
   zsh    source <(admercs completion zsh)             in ~/.zshrc, after compinit
-  fish   admercs completion fish > ~/.config/fish/completions/admercs.fish
-""",
-}
-
+  fish   admercs completion fish > ~/.config/fish/completions/admercs.fish"""
 
 # Options as help shows them: the name, what it takes, two blanks, what it does.
 _LEARNING = f"""
@@ -124,13 +120,10 @@ _GENERAL = """
 --quiet  print nothing but errors
 --debug  show a traceback when it fails
 """
-_DEBUG = "--debug  show a traceback when it fails"
 _COLUMNS = "columns (names separated by commas; can be repeated)"
 _NOMINAL = "--nominal COLUMNS  numbers that are only names, such as codes"
 _MODEL = "--model FILE  keep what was learned, for score"
-_FOLDER = """
---out FOLDER  where the table, the scores and the report go (default: admercs-demo)
-"""
+_FOLDER = "--out FOLDER  where the table, the scores and the report go (default: admercs-demo)"
 # The groups of options of each command, with their titles.
 _GROUPS = {
     "detect": {"reading": _READING, _COLUMNS: f"{_ROLES}{_NOMINAL}", "learning": _LEARNING,
@@ -140,8 +133,8 @@ _GROUPS = {
     "patterns": {"": "--top N  patterns shown (default: 20)", "general": _GENERAL},
     "info": {"general": _GENERAL},
     "demo": {"": _FOLDER, "general": _GENERAL},
-    "reproduce": {"": _DEBUG},
-    "completion": {"": _DEBUG},
+    "reproduce": {"": "--debug  show a traceback when it fails"},
+    "completion": {"": "--debug  show a traceback when it fails"},
 }  # fmt: skip
 # What is said of the table that some commands read.
 _TABLES = {
@@ -160,33 +153,25 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser; with the options of the experiments if ``argv`` asks for them."""
-    parser = argparse.ArgumentParser(
-        prog="admercs",
-        description="Finds anomalies in tables and says why, in plain words.",
-        epilog="examples\n"
-        "  admercs demo\n"
-        "  admercs detect cars.parquet --report cars.html\n"
-        "  admercs detect --help\n",
-        formatter_class=_Formatter,
-        allow_abbrev=False,
-    )
+    common: dict[str, Any] = {"formatter_class": _Formatter, "allow_abbrev": False}
+    description = "Finds anomalies in tables and says why, in plain words."
+    parser = argparse.ArgumentParser("admercs", None, description, _EXAMPLES, **common)
     parser.add_argument("--version", action="version", version=f"admercs {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True, dest="command")
-    for name, text in _COMMANDS.items():
-        help, examples = text.strip().split("\n", 1)
-        sources = f"{_SOURCES}\n" if name in _TABLES else ""
+    for text in _COMMANDS.split("\n\n"):
+        head, examples = text.split("\n", 1)
+        name, help = head.split(": ", 1)
+        description = f"{help[0].upper()}{help[1:]}."
+        epilog = f"{_SOURCES if name in _TABLES else ''}examples\n{examples}\n"
         command = commands.add_parser(
-            name,
-            help=help,
-            description=help[0].upper() + help[1:] + ".",
-            epilog=f"{sources}examples\n{examples}\n",
-            formatter_class=_Formatter,
-            allow_abbrev=False,
+            name, help=help, description=description, epilog=epilog, **common
         )
-        command.set_defaults(command=name)
-        # Only this command has to wait for the import of the experiments.
         if argv and argv[0] == name == "reproduce":
-            _add_experiments(command)
+            # Only this command has to wait for the import of the experiments.
+            from admercs.experiments.command import add_arguments
+
+            add_arguments(command)
+            command.epilog = f"{textwrap.fill(str(command.epilog), 96)}\n\n{epilog}"
         if name in ("score", "explain", "patterns", "info"):
             command.add_argument("model", help="a model file written by detect --model")
         if name in _TABLES:
@@ -198,22 +183,12 @@ def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_experiments(parser: Any) -> None:
-    from admercs.experiments.command import add_arguments
-
-    examples = parser.epilog
-    add_arguments(parser)
-    if parser.epilog != examples:
-        parser.epilog = f"{textwrap.fill(parser.epilog, 96)}\n\n{examples}"
-
-
 def _checked(convert: Callable[[str], Any], is_valid: Callable[[Any], Any], message: str) -> Any:
     """Return what turns the text of an option into its value, or says what is wrong with it."""
 
     def value_of(text: str) -> Any:
         with suppress(ValueError):
-            value = convert(text)
-            if is_valid(value):
+            if is_valid(value := convert(text)):
                 return value
         raise argparse.ArgumentTypeError(f"{text!r} {message}")
 
@@ -221,10 +196,8 @@ def _checked(convert: Callable[[str], Any], is_valid: Callable[[Any], Any], mess
 
 
 def _whole_number(least: int) -> Any:
-    def convert(text: str) -> int:
-        return int(text) if text.isdigit() else -1
-
-    return _checked(convert, lambda n: n >= least, f"is not a whole number from {least}")
+    message = f"is not a whole number from {least}"
+    return _checked(lambda text: int(text) if text.isdigit() else -1, lambda n: n >= least, message)
 
 
 _share = _checked(
@@ -232,9 +205,7 @@ _share = _checked(
     lambda share: share == "auto" or 0 < share <= 0.5,
     "is neither auto nor between 0 and 0.5",
 )
-_score = _checked(
-    float, lambda score: 0 <= score < 1, "is not a score from 0 up to, not including, 1"
-)
+_score = _checked(float, lambda s: 0 <= s < 1, "is not a score from 0 up to, not including, 1")
 _word = _checked(str, str.strip, "is no word")
 _delimiter = _checked(
     lambda text: text.encode().decode("unicode_escape") if text.startswith("\\") else text,
@@ -265,10 +236,9 @@ def _add_options(parser: Any, text: str) -> None:
     """Add the options that a text describes."""
     for name, metavar, described in _OPTION.findall(text):
         help = " ".join(described.split())
-        known = _MORE.get(f"{name} {metavar}".strip())
         more: dict[str, Any] = {"metavar": metavar} if metavar else {}
-        if known is not None:
-            more |= known
+        if (key := f"{name} {metavar}".strip()) in _MORE:
+            more |= _MORE[key]
         elif metavar == "COLUMNS":
             more |= {"action": "append", "default": []}
         elif metavar == "N":

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from admercs.cli.csvfile import Reading
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from admercs.cli.csvfile import Reading, Source
+from admercs.cli.databases import quoted
 from admercs.cli.errors import UserError, listed
-from admercs.cli.queries import quoted
 from admercs.cli.sinks import FileId, scratch_folder
-from admercs.cli.sources import Source, SourceFinder
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from admercs.cli.sources import SourceFinder
 
 _CASTS = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR", "BIT": "VARCHAR",
           "TIME WITH TIME ZONE": "TIME"}  # fmt: skip
+_NESTED = re.compile(r"^(STRUCT|MAP|UNION|BLOB$)|\]$")  # types without plain values
 # What text has to become where something else is expected, and what that is called.
 _EXPECTED = {
     "float": ("DOUBLE", "number"),
@@ -29,20 +33,6 @@ _EXPECTED = {
     "time": ("TIME", "time of day"),
 }
 _CELLS, _FEWEST, _MOST = 4_000_000, 1_000, 200_000
-
-
-@dataclass(frozen=True)
-class Roles:
-    """What the user says about columns, and what a model expects of them."""
-
-    # Columns, as named on the command line.
-    numeric: Sequence[str] = ()
-    nominal: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    id: Sequence[str] = ()
-    # The kind of values a model was learned from: a file of a few new rows alone does not show
-    # that a column of codes is text.
-    expected: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,7 @@ class SourceTable:
     @property
     def batch_rows(self) -> int:
         """Rows that are in memory at a time."""
-        return int(min(_MOST, max(_FEWEST, _CELLS // max(1, len(self.columns)))))
+        return min(_MOST, max(_FEWEST, _CELLS // max(1, len(self.columns))))
 
     def count(self) -> int:
         """Return the number of rows where that is quickly known; else 0."""
@@ -73,8 +63,6 @@ class SourceTable:
 
     def batches(self) -> Iterator[pa.Table]:
         """Read all rows in order, a bounded number at a time."""
-        import pyarrow as pa
-
         with self._source.errors():
             reader = self._connection.sql(self._sql).to_arrow_reader(self.batch_rows)
         while True:
@@ -86,25 +74,18 @@ class SourceTable:
                 yield pa.Table.from_batches([batch])
 
     def read(
-        self, limit: int, seed: int = 0, on_read: Callable[[int], None] | None = None
+        self, limit: int, seed: int = 0, on_read: Callable[[int], None] = lambda _: None
     ) -> tuple[pa.Table, int]:
-        """Read all rows, or an even sample of ``limit`` of them; also return how many there are.
-
-        Which rows are drawn depends on their number and the seed only.
-        """
-        import numpy as np
-        import pyarrow as pa
-
-        random = np.random.default_rng(seed)
+        """Read all rows, or an even sample of ``limit`` of them; also return how many there are."""
+        # Which rows are drawn depends on their number and the seed only.
+        random, total = np.random.default_rng(seed), 0
         kept: list[tuple[Any, pa.Table]] = []
-        total = 0
         for batch in self.batches():
             kept.append((random.random(len(batch)), batch))
             total += len(batch)
             if sum(len(part) for _, part in kept) > 2 * limit:
                 kept = [_lowest(kept, limit)]
-            if on_read is not None:
-                on_read(total)
+            on_read(total)
         if not kept:
             raise UserError(f"{self.name} has no rows, only the columns {listed(self.columns)}.")
         if total > limit:
@@ -114,9 +95,6 @@ class SourceTable:
 
 def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table]:
     """Keep the rows that drew the lowest numbers, in their order."""
-    import numpy as np
-    import pyarrow as pa
-
     drawn = np.concatenate([part for part, _ in kept])
     rows = pa.concat_tables([part for _, part in kept])
     chosen = np.sort(np.argpartition(drawn, limit - 1)[:limit])
@@ -124,14 +102,8 @@ def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table
 
 
 @contextmanager
-def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterator[SourceTable]:
+def open_table(sources: Sequence[str], reading: Reading) -> Iterator[SourceTable]:
     """Open a source for reading; see `SourceFinder.find` for what it can be."""
-    try:
-        import duckdb
-    except ImportError:
-        raise UserError(
-            "reading tables needs DuckDB and pyarrow: pip install 'admercs[cli]'."
-        ) from None
     with scratch_folder() as folder:
         # Nothing is fetched from the network, and what does not fit into memory goes to the
         # temporary folder instead of the user's.
@@ -142,25 +114,23 @@ def open_table(sources: Sequence[str], reading: Reading, roles: Roles) -> Iterat
         }
         with duckdb.connect(":memory:", config=settings) as connection:
             connection.execute("set enable_progress_bar = false")
-            codes = [name for name, kind in roles.expected.items() if kind == "text"]
             finder = SourceFinder(connection, folder)
-            source = finder.find(sources, replace(reading, text=codes))
+            source = finder.find(sources, reading)
             # From here on the files that were named can be read, and none can be written.
             connection.execute("set allowed_paths = ?", [sorted(finder.readable)])
             connection.execute("set allowed_directories = ?", [[str(folder)]])
             connection.execute("set enable_external_access = false")
             connection.execute("set lock_configuration = true")
-            yield _table(connection, source, roles, finder.inputs)
+            yield _table(connection, source, reading, finder.inputs)
 
 
 def _table(
-    connection: Any, source: Source, roles: Roles, inputs: Collection[FileId]
+    connection: Any, source: Source, reading: Reading, inputs: Collection[FileId]
 ) -> SourceTable:
     with source.errors():
         relation = connection.sql(source.sql)
-        names = [name.lower() for name in relation.columns]
-        twice = [name for name in relation.columns if Counter(names)[name.lower()] > 1]
-        if twice:
+        names = Counter(name.lower() for name in relation.columns)
+        if twice := [name for name in relation.columns if names[name.lower()] > 1]:
             raise UserError(
                 f"{source.name}: there is more than one column {twice[0]!r}. Give each column a "
                 "name of its own, such as b in select a as b."
@@ -168,47 +138,35 @@ def _table(
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         relation.create_view("admercs_source")
     numeric, nominal, ignore, label = (
-        _known(source.name, getattr(roles, role), list(types), f"--{role}")
+        list(_known(source.name, getattr(reading, role), list(types), f"--{role}"))
         for role in ("numeric", "nominal", "ignore", "id")
     )
     columns = [name for name in types if name not in ignore]
-    _check_types(source.name, {name: types[name] for name in columns if name not in label})
+    if nested := [name for name in columns if name not in label and _NESTED.search(types[name])]:
+        raise UserError(
+            f"{source.name}: {listed(nested)} hold{'s' if len(nested) == 1 else ''} nested or "
+            "binary values, which cannot be compared. Leave out with --ignore, or unpack with a "
+            "query."
+        )
     if set(columns) <= set(label):
         raise UserError(f"{source.name} has no columns left to look at.")
-    kinds = {**roles.expected, **dict.fromkeys(numeric, "float")}
-    picked = [
-        _projection(connection, source.name, name, types[name], kinds.get(name)) for name in columns
-    ]
-    sql = f"select {', '.join(picked)} from admercs_source"
+    kinds = {**reading.expected, **dict.fromkeys(numeric, "float")}
+    pick = partial(_projection, connection, source.name)
+    picked = ", ".join(pick(name, types[name], kinds.get(name)) for name in columns)
+    sql = f"select {picked} from admercs_source"
     return SourceTable(source.name, columns, label, nominal, inputs, connection, sql, source)
 
 
-def _known(source: str, given: Sequence[str], columns: list[str], flag: str) -> list[str]:
+def _known(source: str, given: Sequence[str], columns: list[str], flag: str) -> Iterator[str]:
     """Resolve column names; one argument may hold several, separated by commas."""
-    names: list[str] = []
     for text in given:
-        for name in [text] if text in columns else text.split(","):
-            stripped = name if name in columns else name.strip()
-            if stripped not in columns:
+        for part in [text] if text in columns else text.split(","):
+            name = part if part in columns else part.strip()
+            if name not in columns:
                 raise UserError(
-                    f"{flag}: {source} has no column {stripped!r}; it has {listed(columns)}."
+                    f"{flag}: {source} has no column {name!r}; it has {listed(columns)}."
                 )
-            names.append(stripped)
-    return names
-
-
-def _check_types(source: str, types: dict[str, str]) -> None:
-    """Refuse columns that hold no plain values."""
-    nested = [
-        name
-        for name, kind in types.items()
-        if kind == "BLOB" or kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION"))
-    ]
-    if nested:
-        raise UserError(
-            f"{source}: {listed(nested)} hold{'s' if len(nested) == 1 else ''} nested or binary "
-            "values, which cannot be compared. Leave out with --ignore, or unpack with a query."
-        )
+            yield name
 
 
 def _projection(connection: Any, source: str, name: str, kind: str, expected: str | None) -> str:
@@ -217,7 +175,7 @@ def _projection(connection: Any, source: str, name: str, kind: str, expected: st
     if kind == "INTERVAL":
         return f"extract(epoch from {column}) as {column}"
     target = _CASTS.get(kind)
-    if kind.startswith("DECIMAL"):
+    if kind.startswith("DECIMAL") or (kind == "BOOLEAN" and expected == "float"):
         target = "DOUBLE"
     elif kind.startswith("ENUM") or (expected == "text" and kind != "VARCHAR"):
         target = "VARCHAR"
@@ -232,6 +190,4 @@ def _projection(connection: Any, source: str, name: str, kind: str, expected: st
                 f"{source}: column {name!r} holds {bad[0][0]!r}, which is no {what}. "
                 "If it stands for a missing value, say so with --missing."
             )
-    elif kind == "BOOLEAN" and expected == "float":
-        target = "DOUBLE"
     return column if target is None else f"cast({column} as {target}) as {column}"

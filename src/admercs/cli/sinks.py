@@ -6,20 +6,28 @@ import json
 import os
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
 from admercs.atomic import atomic_write
 from admercs.cli.errors import DISK_FULL, UsageError, UserError, os_error, os_errors
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from admercs.explain import ScoredTable
 
 ENDINGS = (".csv", ".parquet", ".jsonl", ".ndjson")
+EXPLAINED_AT_ONCE = 2_000
 FileId = tuple[int, int]
+Texts = tuple[str | None, str | None]
 
 
 def file_id(status: os.stat_result) -> FileId:
@@ -29,11 +37,7 @@ def file_id(status: os.stat_result) -> FileId:
 
 @contextmanager
 def whole_file(path: str) -> Iterator[IO[bytes]]:
-    """Open a file with `atomic_write`; an error says which file it is about.
-
-    The temporary file is made at once: a place that cannot be written to is found out before the
-    work, not after it.
-    """
+    """Open a file with `atomic_write`; an error, before the work or after, names the file."""
     with ExitStack() as stack:
         with os_errors(path):
             stream = stack.enter_context(atomic_write(path))
@@ -51,12 +55,11 @@ def scratch_folder() -> Iterator[Path]:
         except OSError as error:
             if error.errno not in DISK_FULL:
                 raise
-            place = f"to the temporary folder {tempfile.gettempdir()}"
-            message = os_error(error, place, "write")
+            message = os_error(error, f"to the temporary folder {tempfile.gettempdir()}", "write")
             raise UserError(f"{message} TMPDIR=/another/folder says where.") from error
 
 
-class _Sink:
+class Sink:
     """Writes tables to a stream in the format of an ending."""
 
     def __init__(self, stream: IO[bytes], path: str, ending: str) -> None:
@@ -64,12 +67,12 @@ class _Sink:
         self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
-        import pyarrow.parquet as pq
-        from pyarrow import csv
-
+        """Write some rows."""
         with os_errors(self._path):
             if self._ending not in (".csv", ".parquet"):
-                self._stream.writelines(map(_json_line, table.to_pylist()))
+                for row in table.to_pylist():
+                    line = json.dumps(row, ensure_ascii=False, default=str)
+                    self._stream.write(line.encode("utf-8", "replace") + b"\n")
                 return
             if self._writer is None and self._ending == ".csv":
                 options = csv.WriteOptions(quoting_style="needed")
@@ -90,16 +93,11 @@ class _Sink:
             self._stream.flush()
 
 
-def _json_line(row: dict[str, Any]) -> bytes:
-    line = json.dumps(row, ensure_ascii=False, default=str)
-    return line.encode("utf-8", "replace") + b"\n"
-
-
 @dataclass(frozen=True)
 class Outputs:
     """Files to be written, opened before the work starts."""
 
-    sink: _Sink | None
+    sink: Sink | None  # for the scores
     streams: dict[str, IO[bytes]]
     paths: dict[str, str]
 
@@ -117,30 +115,65 @@ class Outputs:
 
 @contextmanager
 def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
-    """Open all outputs; none of them takes its place unless the work succeeds.
-
-    `out` is where the scores go, in the format of its ending; ``-`` is CSV on standard output. The
-    others are streams of bytes.
-    """
-    is_file = out not in (None, "-")
-    ending = Path(out).suffix.lower() if out and is_file else ".csv"
+    """Open a place for the scores, and others; none is replaced unless the work succeeds."""
+    ending = ".csv" if out in (None, "-", "") else Path(str(out)).suffix.lower()
     if ending not in ENDINGS:
         raise UsageError(f"--out {out}: the name must end in {', '.join(ENDINGS)}, or be -.")
-    given = {"out": out if is_file else None, **paths}
+    given = {"out": None if out == "-" else out, **paths}
     wanted = {what: path for what, path in given.items() if path is not None}
     taken: dict[str, str] = {}
     for what, path in wanted.items():
-        place = os.path.realpath(path)
-        if place in taken and not (os.path.exists(path) and not os.path.isfile(path)):
+        other = taken.setdefault(os.path.realpath(path), what)
+        # A device can be written to by several.
+        if other != what and (os.path.isfile(path) or not os.path.exists(path)):
             raise UsageError(
-                f"--{what} {path} is written by --{taken[place]} already: choose another name."
+                f"--{what} {path} is written by --{other} already: choose another name."
             )
-        taken[place] = what
     with ExitStack() as stack:
         streams = {what: stack.enter_context(whole_file(path)) for what, path in wanted.items()}
         sink = None
-        if is_file:
-            sink = stack.enter_context(_Sink(streams["out"], wanted["out"], ending))
-        elif out == "-":
-            sink = stack.enter_context(_Sink(sys.stdout.buffer, "standard output", ending))
+        if out == "-":
+            sink = stack.enter_context(Sink(sys.stdout.buffer, "standard output", ending))
+        elif out is not None:
+            sink = stack.enter_context(Sink(streams["out"], out, ending))
         yield Outputs(sink, streams, wanted)
+
+
+def results(
+    piece: ScoredTable, batch: pa.Table, id_columns: list[str], threshold: float, options: Namespace
+) -> pa.Table:
+    """Return the lines of the file of scores for a batch of rows."""
+    flagged = piece.evidence > threshold
+    texts, details = zip(*_reasons(piece, flagged, options), strict=True)
+    ours = {
+        "row": pa.array(range(piece.first, piece.first + len(batch))),
+        "score": pa.array(-np.expm1(-piece.evidence)),
+        "evidence": pa.array(piece.evidence),
+        "anomaly": pa.array(flagged),
+        "by_association": pa.array(piece.association),
+        "reasons": pa.array(texts, pa.string()),
+        "reasons_json": pa.array(details, pa.string()),
+    }
+    kept = {name: batch.column(name) for name in batch.column_names if options.keep}
+    labels = {name: batch.column(name) for name in id_columns if not options.keep}
+    row, *rest = ((_free_name(name, {*kept, *labels}), column) for name, column in ours.items())
+    return pa.table(dict([row, *labels.items(), *rest, *kept.items()]))
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return the name of one of our columns; a column of the table keeps its own."""
+    return _free_name(f"{name}_", taken) if name in taken else name
+
+
+def _reasons(piece: ScoredTable, flagged: Any, options: Namespace) -> list[Texts]:
+    """Return the reasons of each row as text and as JSON; None for rows that get none."""
+    wanted = {"none": np.zeros_like(flagged), "all": np.ones_like(flagged), "flagged": flagged}
+    chosen = np.flatnonzero(wanted[options.reasons])
+    found: list[Texts] = [(None, None)] * len(flagged)
+    for start in range(0, len(chosen), EXPLAINED_AT_ONCE):
+        some = chosen[start : start + EXPLAINED_AT_ONCE]
+        rows = piece.rows(some).explain(piece.model, options.why, options.noun)
+        for k, row in zip(some.tolist(), rows, strict=True):
+            details = json.dumps([reason.to_dict() for reason in row.reasons], ensure_ascii=False)
+            found[k] = " | ".join(reason.text for reason in row.reasons), details
+    return found

@@ -1,9 +1,8 @@
 """The steps from counted rows to the likelihoods of a target.
 
 Codes are counted → `start_target` places grids → values are counted on them → `check_grids` finds
-better grids for some slots → these are counted again → `finish_target`. Nominal and discrete
-targets need their counted codes only (`of_counts`). In between is nothing but counting, in one
-piece or many.
+better ones if need be, on which they are counted again → `finish_target`. Nominal and discrete
+targets need their counted codes only (`of_counts`). In between is nothing but counting.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from admercs.arrays import Codes, Floats, Ints
 from admercs.density.bandwidth import Spread, measure, regrid, select_bandwidths
-from admercs.density.counts import ONE, TargetPlan, ValueCounts
+from admercs.density.counts import ONE, ValueCounts
 from admercs.density.grids import Grids, code_shift, place_grids
 from admercs.density.likelihoods import (
     CONTINUOUS,
@@ -38,51 +37,32 @@ _OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that fa
 class Start(NamedTuple):
     """What follows from the counts of a continuous target's codes."""
 
-    plan: TargetPlan
     counts: Ints  # slots x codes
     grids: Grids  # on which to count its values
     limits: Limits  # its smallest and its largest value
+    central: float  # width of its central range
     settings: Density
+    spread: Spread | None = None  # of the values counted on its grids, if they fit
 
 
-class Check(NamedTuple):
-    """What follows from the values counted on the first grids."""
-
-    spread: Spread
-    slots: Ints  # those whose grid does not fit; often none
-    grids: Grids  # better ones for them
-
-    def to_count(self, start: Start) -> tuple[TargetPlan, Grids] | None:
-        """Return what has to be counted again, if anything."""
-        return (start.plan.restrict(self.slots), self.grids) if len(self.slots) else None
-
-
-def start_target(
-    plan: TargetPlan, counts: Ints, edges: Floats, limits: Limits, settings: Density
-) -> Start:
+def start_target(counts: Ints, edges: Floats, limits: Limits, settings: Density) -> Start:
     """Place a grid for each slot of a continuous target where its codes say that its values are."""
     grids = place_grids(counts, edges, limits, code_shift(len(edges) + 1))
-    return Start(plan, counts, grids, limits, settings)
+    return Start(counts, grids, limits, float(grids.central[0]), settings)
 
 
-def check_grids(start: Start, counted: ValueCounts) -> Check:
-    """Find out which grids do not fit, given all values counted on the first ones."""
+def check_grids(start: Start, counted: ValueCounts) -> Start:
+    """Note the spread of the values counted on the first grids, or place better grids."""
     spread = measure(counted, start.grids)
-    better, slots = regrid(spread, start.grids)
-    return Check(spread, slots, better)
+    better = regrid(spread, start.grids)
+    return start._replace(spread=spread) if better is None else start._replace(grids=better)
 
 
-def finish_target(
-    start: Start, counted: ValueCounts, check: Check, again: ValueCounts | None, shares: Shares = ()
-) -> Likelihoods:
-    """Estimate the densities from the values on the first grids, and those counted again."""
-    grids, spread, settings = start.grids, check.spread, start.settings
-    if again is not None:
-        grids = grids.replace(check.slots, check.grids)
-        counted = counted.replace(check.slots, again)
-        spread = measure(counted, grids)
-    column_range = float(start.grids.central[0])
-    bandwidth = select_bandwidths(counted, grids, spread, column_range, settings.min_distinct)
+def finish_target(start: Start, counted: ValueCounts, shares: Shares = ()) -> Likelihoods:
+    """Estimate the densities from the values counted on the last grids."""
+    grids, settings = start.grids, start.settings
+    spread = start.spread or measure(counted, grids)
+    bandwidth = select_bandwidths(counted, grids, spread, start.central, settings.min_distinct)
     mirrors = _mirrors(grids, start.limits) if settings.heavy_share else (-np.inf, np.inf)
     tables = tabulate(counted, grids, spread.n, bandwidth, settings, mirrors)
     first = slice(0, int(counted.ptr[1]))

@@ -39,16 +39,6 @@ class Grids(NamedTuple):
         """Width of each central range."""
         return self.width * self.size / CORE
 
-    def take(self, slots: Ints) -> Grids:
-        """Return the grids of some slots, in the order given."""
-        return Grids(self.left[slots], self.width[slots], pointers(self.size[slots]))
-
-    def replace(self, slots: Ints, other: Grids) -> Grids:
-        """Return all grids with those of some slots exchanged for ``other``."""
-        left, width, size = self.left.copy(), self.width.copy(), self.size
-        left[slots], width[slots], size[slots] = other.left, other.width, other.size
-        return Grids(left, width, pointers(size))
-
 
 def code_shift(n_bins: int) -> int:
     """Return how many bits of a code to drop: the grid needs quantiles of 512 codes at most."""
@@ -115,11 +105,9 @@ def _code_bounds(edges: Floats, limits: tuple[float, float], shift: int) -> tupl
 
 
 def _quantile_at_edge(counts: Ints, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """Return a low quantile of each slot, and the share of rows below it.
-
-    The first edge with at least the tail's share of rows below it, where the share is exact; if
-    more than a quarter of the rows are below it (heavy ties, few codes), a place within its code.
-    """
+    """Return a low quantile of each slot, and the share of rows below it."""
+    # The first edge with at least the tail's share of rows below it, where the share is exact; if
+    # more than a quarter of the rows are below it (heavy ties, few codes), a place within its code.
     n = np.maximum(counts.sum(axis=1), 1)
     tail = tail_share(n)
     cumulative = np.cumsum(counts, axis=1)

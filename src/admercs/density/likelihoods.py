@@ -1,16 +1,22 @@
-"""The reference distributions of all scoring nodes as flat tables."""
+"""The reference distributions of all scoring nodes as flat tables of log ω.
+
+As an area, ω(x) is the mean over the node's training rows i of min(1, κ(x) / κ(x_i)): the area
+under the density cut off at the height κ(x). It averages the paper's min(1, κ / τ(ρ)) over all
+thresholds, so no ρ has to be chosen, and in a column without structure (a uniform one) every value
+is as likely as any other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs.arrays import Array, Floats, Ints, ShortInts
-from admercs.density import areas
-from admercs.density.ragged import owners, pointers
+from admercs.density.ragged import owners, pointers, totals
 from admercs.density.tables import Tables
 from admercs.method.settings import Density
 from admercs.table.columns import Column
@@ -18,6 +24,9 @@ from admercs.table.columns import Column
 Shares = tuple[float, ...]
 
 CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2
+N_HEIGHTS = 33  # areas at which the way back to the density is kept, for plots
+_N_KNOTS = 512  # heights at which the area is computed; in between its logarithm is near linear
+_TINY = 1e-9  # shares are compared with this much room, so that 1 − 0.9 of ten rows is one row
 N_RANKS = 20  # a column's outermost values are kept at the ranks 1, 2, 4, …
 
 
@@ -77,74 +86,57 @@ def of_tables(
     counts: Ints, bandwidth: Floats, tables: Tables, outer: Floats, settings: Density
 ) -> Likelihoods:
     """Return the likelihoods of a continuous target from its density tables and counted codes."""
-    tau = areas.quantile_levels(tables.level_ptr, tables.level, tables.mass, settings.rho)
+    tau = quantile_levels(tables.level_ptr, tables.level, tables.mass, settings.rho)
     slots = np.arange(len(tau))
-    slot_of = owners(tables.segment_ptr)[owners(tables.table_ptr)]
+    segments = tables.segments
+    slot_of = owners(segments["segment_ptr"])[owners(segments["table_ptr"])]
     log_height = np.empty(0)
     if settings.area:
-        top, knots = areas.log_areas(tables.level_ptr, tables.level, tables.mass)
-        table, log_floor = areas.to_area(slot_of, tables.table, top, knots), knots[:, 0].copy()
-        log_typical = areas.to_area(slots, tau, top, knots)
-        log_height = (areas.heights_of_areas(top, knots) + tables.log_floor[:, None]).ravel()
+        top, knots = log_areas(tables.level_ptr, tables.level, tables.mass)
+        table, log_floor = to_area(slot_of, tables.table, top, knots), knots[:, 0].copy()
+        log_typical = to_area(slots, tau, top, knots)
+        log_height = (heights_of_areas(top, knots) + tables.log_floor[:, None]).ravel()
     else:
         table, log_floor, log_typical = tables.table - tau[slot_of], -tau, np.zeros(len(tau))
     return _target(
         CONTINUOUS, counts, settings,
         log_floor=log_floor, log_typical=log_typical, log_tau=tau + tables.log_floor,
-        log_height=log_height, bandwidth=bandwidth, segment_ptr=tables.segment_ptr,
-        main=tables.main, segment_from=tables.segment_from, segment_start=tables.segment_start,
-        step=tables.step, table_ptr=tables.table_ptr, table=table.astype(np.float32), outer=outer,
+        log_height=log_height, bandwidth=bandwidth, table=table.astype(np.float32), outer=outer,
+        **segments,
     )  # fmt: skip
 
 
 def of_counts(column: Column, counts: Ints, settings: Density, shares: Shares = ()) -> Likelihoods:
     """Return the likelihoods of a nominal or discrete target (counts: slots x codes, 0 missing)."""
-    rows = counts[:, 1:]
-    n_present, n_slots = rows.sum(axis=1), len(rows)
-    kappa = areas.value_frequencies(rows, column.n_grouped)
-    log_tau = areas.frequency_thresholds(kappa, rows, settings.rho)
-    once = 1.0 / np.maximum(n_present, 1)
-    if settings.area:
-        log_value, log_floor = areas.frequency_areas(kappa, rows, once)
-        # A value is typical if it occurs at least as often as the rarest typical one.
-        typical = np.where(np.log(kappa) >= log_tau[:, None] - 1e-12, log_value, 0.0)
-        log_typical = typical.min(axis=1, initial=0.0)
-    else:
-        # A node where every value is missing has no distribution: only presence counts there.
-        known = n_present > 0
-        log_value = np.where(known[:, None], np.log(kappa) - log_tau[:, None], 0.0)
-        log_floor = np.where(known, np.log(once) - log_tau, 0.0)
-        log_typical = np.zeros(n_slots)
+    rows, distinct = counts[:, 1:], np.array(column.distinct, dtype=np.float64)
+    found, n_slots = frequency_entries(rows, settings, column.n_grouped), len(rows)
     return _target(
         column_kind(column), counts, settings,
-        log_floor=log_floor, log_typical=log_typical, log_tau=log_tau,
-        log_height=np.zeros(n_slots * areas.N_HEIGHTS if settings.area else 0),
+        log_floor=found.log_floor, log_typical=found.log_typical, log_tau=found.log_tau,
+        log_height=np.zeros(n_slots * N_HEIGHTS if settings.area else 0),
         value_ptr=np.arange(n_slots + 1, dtype=np.int64) * rows.shape[1],
-        log_value=log_value.ravel(), count=rows.ravel(),
-        distinct_ptr=np.array([0, len(column.distinct)], dtype=np.int64),
-        distinct=np.array(column.distinct, dtype=np.float64),
-        outer=outer_values(
-            np.array(column.distinct), rows[0, : len(column.distinct)], 1, 0.0, shares
-        ),
+        log_value=found.log_value.ravel(), count=rows.ravel(),
+        distinct_ptr=np.array([0, len(distinct)], dtype=np.int64), distinct=distinct,
+        outer=outer_values(distinct, rows[0, : len(distinct)], 1, 0.0, shares),
     )  # fmt: skip
 
 
 def _target(kind: int, counts: Ints, settings: Density, **own: Array) -> Likelihoods:
     """Return the likelihoods of one target; its nodes get their slots in ``assemble``."""
     n, n_missing, n_slots = counts.sum(axis=1), counts[:, 0], len(counts)
-    present, missing = areas.log_presence(n, n_missing, area=settings.area, rho=settings.rho)
-    no_ints, no_floats = np.empty(0, np.int64), np.empty(0)
-    parts: dict[str, Array] = {
+    # Having a value or none is a distribution over two values.
+    presence = frequency_entries(np.stack((n - n_missing, n_missing), axis=1), settings)
+    log_present, log_missing = np.minimum(0.0, presence.log_value).T.copy()
+    no_ptr = np.zeros(n_slots + 1, np.int64)
+    known: dict[str, Array] = {
         "kind": np.array([kind], dtype=np.int8), "slot": np.empty(0, dtype=np.int32),
-        "n": n, "n_missing": n_missing, "log_present": present, "log_missing": missing,
+        "n": n, "n_missing": n_missing, "log_present": log_present, "log_missing": log_missing,
         "bandwidth": np.zeros(n_slots), "main": np.zeros(n_slots, np.int64),
-        "segment_ptr": np.zeros(n_slots + 1, np.int64), "segment_from": no_floats,
-        "segment_start": no_floats, "step": no_floats, "table_ptr": np.zeros(1, np.int64),
-        "table": np.empty(0, np.float32), "value_ptr": np.zeros(n_slots + 1, np.int64),
-        "log_value": no_floats, "count": no_ints, "distinct_ptr": np.zeros(2, np.int64),
-        "distinct": no_floats, "outer": np.empty(0),
+        "segment_ptr": no_ptr, "table_ptr": np.zeros(1, np.int64), "table": np.empty(0, np.float32),
+        "value_ptr": no_ptr, "count": np.empty(0, np.int64), "distinct_ptr": np.zeros(2, np.int64),
     }  # fmt: skip
-    return Likelihoods(**(parts | own))
+    empty: dict[str, Array] = dict.fromkeys(Likelihoods._fields, np.empty(0))
+    return Likelihoods(**(empty | known | own))
 
 
 def outer_values(value: Floats, weight: Ints, row: int, width: float, shares: Shares) -> Floats:
@@ -181,3 +173,103 @@ def assemble(parts: Sequence[Likelihoods], nodes: Sequence[Ints], n_nodes: int) 
         else:
             joined[name] = np.concatenate(arrays)
     return Likelihoods(**(joined | {"slot": slot}))
+
+
+def quantile_levels(ptr: Ints, level: Floats, mass: Floats, rho: float) -> Floats:
+    """Return per slot the largest level that a fraction ``rho`` of its mass reaches."""
+    out, share = np.zeros(len(ptr) - 1), min(1 - rho + _TINY, 1 - 1e-12)
+    for slot, (begin, end) in enumerate(pairwise(ptr.tolist())):
+        # Densities rise and fall in long runs, which a stable sort merges.
+        order = begin + np.argsort(level[begin:end], kind="stable")
+        at_most = np.cumsum(mass[order])
+        if len(order) and at_most[-1] > 0:
+            out[slot] = level[order[np.searchsorted(at_most, share * at_most[-1], side="right")]]
+    return out
+
+
+def log_areas(ptr: Ints, level: Floats, mass: Floats) -> tuple[Floats, Floats]:
+    """Return the highest level of each slot, and log ω at equally spaced levels from 0 to there."""
+    n_slots = len(ptr) - 1
+    slot = owners(ptr)
+    total = totals(slot, mass, n_slots)
+    top, height = np.zeros(n_slots), np.maximum(level, 0.0)
+    np.maximum.at(top, slot, height)
+    # Mass per stretch between two knots, and the same mass over its density.
+    stretch = (height / np.where(top > 0, top, 1.0)[slot] * _N_KNOTS).astype(np.int64)
+    key = slot * (_N_KNOTS + 1) + np.minimum(stretch, _N_KNOTS)
+    shape = n_slots, _N_KNOTS + 1
+    at_most = totals(key, mass, shape[0] * shape[1]).reshape(shape)
+    inverse = totals(key, mass * np.exp(-height), shape[0] * shape[1]).reshape(shape)
+    below, above = np.zeros(shape), np.empty(shape)
+    np.cumsum(at_most[:, :-1], axis=1, out=below[:, 1:])
+    above[:, 0] = np.cumsum(inverse, axis=1)[:, -1]
+    above[:, 1:] = inverse[:, :-1]
+    above = np.subtract.accumulate(above, axis=1)
+    # With one height only, every value is as likely as any other.
+    known = (total > 0) & (top > 0)
+    knots = np.zeros(shape)
+    area = below + np.exp(top[:, None] * np.arange(_N_KNOTS + 1) / _N_KNOTS) * above
+    knots[known] = np.minimum(0.0, np.log(area[known] / total[known, None]))
+    knots[:, -1] = 0.0
+    return top, knots
+
+
+def to_area(slot: Ints, log_density: Floats, top: Floats, knots: Floats) -> Floats:
+    """Return log ω for log densities relative to the floor; below the floor both fall alike."""
+    top = top[slot]
+    place = np.clip(log_density / np.where(top > 0, top, 1.0), 0.0, 1.0) * _N_KNOTS
+    b = np.minimum(place.astype(np.int64), _N_KNOTS - 1)
+    part = place - b
+    between = (1 - part) * knots[slot, b] + part * knots[slot, b + 1]
+    log_area = np.where(log_density <= 0.0, knots[slot, 0] + log_density, between)
+    return np.where((top == 0.0) | (log_density >= top), 0.0, log_area)
+
+
+def heights_of_areas(top: Floats, knots: Floats) -> Floats:
+    """Return per slot the levels where log ω is 0/32 … 32/32 of the floor's, highest first."""
+    levels = np.linspace(0, 1, _N_KNOTS + 1) * top[:, None]
+    areas = np.linspace(0, 1, N_HEIGHTS) * knots[:, :1]
+    slots = zip(areas, knots, levels, strict=True)
+    found = [np.interp(area, knot, level) for area, knot, level in slots]
+    return np.array(found).reshape(len(top), N_HEIGHTS)
+
+
+class Frequencies(NamedTuple):
+    """The entries of a target with few values (slots x values), and of one that is not there."""
+
+    log_value: Floats
+    log_floor: Floats
+    log_typical: Floats
+    log_tau: Floats
+
+
+def frequency_entries(counts: Ints, settings: Density, n_grouped: int = 0) -> Frequencies:
+    """Return log ω, or log(κ / τ) in the paper's form, from the rows of each value in each slot.
+
+    κ of a value is its share of the rows, at least one row. The last value may stand for
+    ``n_grouped`` rare ones, each of which gets an equal part.
+    """
+    rows, (n_slots, n_values), n = counts.astype(np.float64), counts.shape, counts.sum(axis=1)
+    known = n > 0  # a slot without any row with a value has no distribution to compare with
+    n = np.maximum(n, 1)
+    if n_grouped > 1:
+        rows[:, -1] /= n_grouped
+    kappa, once = np.maximum(rows, 1.0) / n[:, None], 1.0 / n
+    levels, mass = np.log(kappa), counts.astype(np.float64)
+    ptr = np.arange(n_slots + 1) * n_values
+    log_tau = quantile_levels(ptr, levels.ravel(), mass.ravel(), settings.rho)
+    if settings.area:
+        heights = np.column_stack((kappa, once))
+        with np.errstate(divide="ignore"):
+            log_area = np.log([
+                (counts * np.minimum(1.0, height[:, None] / kappa)).sum(axis=1) / n
+                for height in heights.T
+            ]).T  # fmt: skip
+        log_area = np.where(known[:, None], log_area, 0.0)
+        log_value, log_floor = log_area[:, :-1], log_area[:, -1]
+        # A value is typical if it occurs at least as often as the rarest typical one.
+        typical = np.where(levels >= log_tau[:, None] - 1e-12, log_value, 0.0)
+        return Frequencies(log_value, log_floor, typical.min(axis=1, initial=0.0), log_tau)
+    log_value = np.where(known[:, None], levels - log_tau[:, None], 0.0)
+    log_floor = np.where(known, np.log(once) - log_tau, 0.0)
+    return Frequencies(log_value, log_floor, np.zeros(n_slots), log_tau)

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel, read_only
 from admercs.arrays import Array, Floats, Ints, ShortInts
-from admercs.density.areas import N_HEIGHTS
-from admercs.density.likelihoods import CONTINUOUS, DISCRETE, Likelihoods
+from admercs.density.likelihoods import CONTINUOUS, DISCRETE, N_HEIGHTS, Likelihoods
 
 _PER_POINT = 4  # places between two table points where the density may cross τ
 _HALVINGS = 16
@@ -166,12 +165,9 @@ def to_log_density(likelihoods: Likelihoods, slot: int, found: Floats) -> Floats
 
 
 def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, float]]:
-    """Return the intervals, ascending, where a continuous target is fully typical: κ ≥ τ(ρ).
-
-    Where even an isolated value is typical that is the whole line, ``[(-inf, inf)]``.
-    """
+    """Return the intervals, ascending, where a continuous target is fully typical: κ ≥ τ(ρ)."""
     typical = float(likelihoods.log_typical[slot])
-    if likelihoods.log_floor[slot] >= typical:
+    if likelihoods.log_floor[slot] >= typical:  # even an isolated value is typical
         return [(-np.inf, np.inf)]
     typical -= _NEARLY
     x = _places(likelihoods, slot)
@@ -180,7 +176,7 @@ def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, flo
     crossings = np.flatnonzero(inside[1:] != inside[:-1])
     low, high, rising = x[crossings], x[crossings + 1], inside[crossings + 1]
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+        middle = low / 2 + high / 2
         above = (entries(likelihoods, slot, middle) >= typical) == rising
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     ends = np.where(rising, high, low).tolist()

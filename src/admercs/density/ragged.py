@@ -1,4 +1,4 @@
-"""Type aliases, and arrays that hold pieces of different sizes one after the other."""
+"""Arrays that hold pieces of different sizes one after the other."""
 
 from __future__ import annotations
 
@@ -30,12 +30,3 @@ def totals(piece: Ints, amount: Floats | Ints, n_pieces: int) -> Floats:
     """Add up the amounts of each piece, in the order given."""
     # bincount of no amounts at all returns integers.
     return np.bincount(piece, amount, n_pieces).astype(np.float64, copy=False)
-
-
-def highest(numbers: Floats, ptr: Ints) -> Floats:
-    """Return the largest number of each piece; −inf for an empty one."""
-    out = np.full(len(ptr) - 1, -np.inf)
-    filled = np.flatnonzero(ptr[1:] > ptr[:-1])
-    if len(filled):
-        out[filled] = np.maximum.reduceat(numbers, ptr[filled])
-    return out

@@ -20,9 +20,9 @@ import numpy as np
 
 from admercs._compile import kernel
 from admercs.arrays import Floats, Ints
+from admercs.density.bandwidth import RATIO, Shape
 from admercs.density.counts import FAR, ONE, ValueCounts
 from admercs.density.grids import Grids
-from admercs.density.kernels import RATIO, Shape
 from admercs.density.ragged import pointers, ranges
 
 _CELLS = 32  # joined cells per bandwidth, up to twice as many
@@ -41,14 +41,7 @@ _BETWEEN = np.array([
 ])  # fmt: skip
 
 Limits = tuple[float, float]  # of the column: where densities are reflected; infinite for nowhere
-
-
-class CellMasses(NamedTuple):
-    """Rows per cell, cells of a slot in ascending order."""
-
-    ptr: Ints
-    cell: Ints
-    mass: Floats
+Cells = tuple[Ints, Ints, Floats]  # per slot: ptr, cells in ascending order, rows in each
 
 
 class Blocks(NamedTuple):
@@ -57,18 +50,10 @@ class Blocks(NamedTuple):
     Block b has the points origin[b], origin[b] + 1, … at positions at[b] … at[b + 1] − 1.
     """
 
-    ptr: Ints  # slots + 1
-    slot: Ints  # per block
+    slot: Ints  # ascending
     origin: Ints
     size: Ints
     at: Ints  # blocks + 1
-
-
-class Places(NamedTuple):
-    """Where each cell lies among the points."""
-
-    at: Ints  # position of the point at or below the cell; -1 for cells in no block
-    phase: Ints  # cells from there
 
 
 class Pyramid(NamedTuple):
@@ -83,8 +68,9 @@ class Pyramid(NamedTuple):
     lift: Ints  # per block: position of a point of the next level, less that point's number
     plain: Floats  # at all points, without mirrors
     mirrored: Floats  # with mirrors
-    cells: CellMasses  # of the finest level
-    places: Places  # of these cells
+    cells: Cells  # of the finest level
+    at: Ints  # position of the point at or below each of these cells; -1 for cells in no block
+    phase: Ints  # cells from there
     spacing: Ints  # per slot: cells from one point of the finest level to the next
 
     @property
@@ -99,7 +85,7 @@ def build_pyramid(
 ) -> Pyramid:  # fmt: skip
     """Add up the kernels of all slots, level by level; ``cap`` is how many points are too many."""
     n_levels, height = len(shape.height), shape.height / shape.peak
-    cells, width = CellMasses(counts.ptr, counts.cell, counts.weight / ONE), grids.width
+    cells, width = (counts.ptr, counts.cell, counts.weight / ONE), grids.width
     levels, steps, densities = [], [], []
     for j in range(n_levels):
         h = bandwidth * float(RATIO**j) / width
@@ -107,32 +93,35 @@ def build_pyramid(
         cells, width, h = _join_cells(cells, shift), width * 2.0**shift, h / 2.0**shift
         reach = _REACH * h if n_levels > 1 else np.sqrt(2 * np.log(rows / _CUT)) * h
         if j == 0:
-            spacing, blocks, places = _lay_out_finest(
-                cells, h, reach, cap, RATIO if n_levels > 1 else 1
-            )
-            finest = cells, places, spacing
+            align = RATIO if n_levels > 1 else 1
+            spacing, laid_out = _lay_out_finest(cells, h, reach, cap, align)
+            finest = cells, *laid_out[1:], spacing
         else:
             spacing = (RATIO * spacing) >> shift
-            blocks, places = _lay_out(cells, spacing, reach, RATIO)
+            laid_out = _lay_out(cells, spacing, reach, RATIO)
+        blocks, at, phase = laid_out
         points = _in_points(reach, spacing)
         room = np.empty(int((spacing * (2 * points + 2)).max(initial=0)))
         density = np.zeros(int(blocks.at[-1]))
         _spread_rows(
-            cells.ptr, cells.mass, *places, spacing, points, h,
+            cells[0], cells[2], at, phase, spacing, points, h,
             height[j], shape.width[j], room, density,
         )  # fmt: skip
         levels.append(blocks)
         steps.append(spacing.astype(np.float64) * width)
         densities.append(density)
-    blocks, plain = _stack(levels), np.concatenate(densities)
+    plain, n_slots = np.concatenate(densities), len(rows)
+    row = np.concatenate([blocks.slot + j * n_slots for j, blocks in enumerate(levels)])
+    origin, size = np.concatenate([(blocks.origin, blocks.size) for blocks in levels], axis=1)
+    blocks = Blocks(row, origin, size, pointers(size))
     level_at = pointers(np.array([len(density) for density in densities]))
-    step, lift = np.stack(steps), _lift(blocks, len(rows))
+    step, lift = np.stack(steps), _lift(blocks, n_slots)
     pyramid = Pyramid(blocks, level_at, step, lift, plain, plain, *finest)
     pyramid = pyramid._replace(mirrored=_mirror(pyramid, grids, limits))
     # From the coarsest level down, add each one's density to that of the next finer one.
-    n_finer = int(np.searchsorted(blocks.slot, (n_levels - 1) * len(rows)))
+    n_finer = int(np.searchsorted(row, (n_levels - 1) * n_slots))
     for density in (pyramid.plain, pyramid.mirrored):
-        _interpolate_levels(n_finer, blocks.origin, blocks.at, lift, _BETWEEN, density)
+        _interpolate_levels(n_finer, origin, blocks.at, lift, _BETWEEN, density)
     return pyramid
 
 
@@ -145,7 +134,7 @@ def positions(pyramid: Pyramid, grids: Grids, value: float) -> Floats:
 def _edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
     """Return log(κ / g) of each slot at both mirrors, by which g is raised beyond them."""
     ratios = np.zeros((2, len(grids.left)))
-    _, row, origin, size, at = pyramid.blocks
+    row, origin, size, at = pyramid.blocks
     for ratio, limit in zip(ratios, limits, strict=True):
         where = positions(pyramid, grids, limit).ravel()[row] - origin
         # Coarse levels first: the finest one there is the one that stays.
@@ -160,14 +149,19 @@ def _edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
 
 
 def log_densities(pyramid: Pyramid, grids: Grids, limits: Limits) -> tuple[Floats, Floats]:
-    """Return the log density at all points, and log(κ / g) at the mirrors, see `_edge_ratios`.
-
-    Where there is a finer level, a level takes over its points, as does ``pyramid.plain``.
-    """
+    """Return the log density at all points, and log(κ / g) at the mirrors, see `_edge_ratios`."""
     y, ratios = log_density(pyramid.mirrored), _edge_ratios(pyramid, grids, limits)
-    _fill_outside(pyramid, grids, limits, ratios, y)
-    _, _, origin, size, at = pyramid.blocks
-    # Every RATIO-th point of a block is one of the next level's, in the same order.
+    row, origin, size, at = pyramid.blocks
+    # Log g, raised to meet κ at the mirror, holds at all but the first points beyond a mirror.
+    low, high = (positions(pyramid, grids, limit).ravel()[row] for limit in limits)
+    last_below = np.clip(np.ceil(low) - 2 - origin, 0, size).astype(np.int64)
+    first_above = np.clip(np.floor(high) + 3 - origin, 0, size).astype(np.int64)
+    beyond = (at[:-1], at[:-1] + last_below), (at[:-1] + first_above, at[1:])
+    for (begin, end), ratio in zip(beyond, ratios, strict=True):
+        p, block = ranges(begin, end)
+        y[p] = log_density(pyramid.plain[p]) + ratio[row[block] % len(ratio)]
+    # Where there is a finer level, a level takes over its points, as does ``pyramid.plain``. Every
+    # RATIO-th point of a block is one of the next level's, in the same order.
     q, block = ranges(-(-origin // RATIO), (origin + size - 1) // RATIO + 1)
     here, there = (at[:-1] - origin)[block] + q * RATIO, q + pyramid.lift[block]
     ends = np.searchsorted(here, pyramid.level_at)
@@ -185,7 +179,7 @@ def log_density(density: Floats) -> Floats:
 
 def interpolate(table: Floats, at: Ints, t: Floats) -> Floats:
     """Read a table a part ``t`` of the way from its point ``at`` to ``at + 1``; 0 if at < 0."""
-    value = np.empty(len(at))
+    value = np.zeros(len(at))
     _interpolate(table, at, t, value)
     return value
 
@@ -194,7 +188,6 @@ def interpolate(table: Floats, at: Ints, t: Floats) -> Floats:
 def _interpolate(y: Floats, at: Ints, part: Floats, out: Floats) -> None:
     """Read a cubic through four points, as the look-up does."""
     for p in range(len(at)):
-        out[p] = 0.0
         if at[p] >= 0:
             i, t = at[p], part[p]
             outer, inner = t * (t - 1) / 6, (t + 1) * (t - 2) / 2
@@ -202,12 +195,12 @@ def _interpolate(y: Floats, at: Ints, part: Floats, out: Floats) -> None:
             out[p] = value + y[i] * inner * (t - 1) - y[i + 1] * inner * t
 
 
-def _join_cells(cells: CellMasses, shift: Ints) -> CellMasses:
+def _join_cells(cells: Cells, shift: Ints) -> Cells:
     """Join 2 ** shift cells of a slot into one by linear binning; far rows come last."""
-    room = 2 * len(cells.cell) + len(shift)
-    ptr, cell, mass = np.zeros_like(cells.ptr), np.empty(room, dtype=np.int64), np.empty(room)
+    room = 2 * len(cells[1]) + len(shift)
+    ptr, cell, mass = np.zeros_like(cells[0]), np.empty(room, dtype=np.int64), np.empty(room)
     used = _join(*cells, shift, ptr, cell, mass)
-    return CellMasses(ptr, cell[:used], mass[:used])
+    return ptr, cell[:used], mass[:used]
 
 
 @kernel
@@ -251,37 +244,34 @@ def _in_points(reach: Floats, spacing: Ints) -> Ints:
 
 
 def _lay_out_finest(
-    cells: CellMasses, h: Floats, reach: Floats, cap: Ints, align: int
-) -> tuple[Ints, Blocks, Places]:
+    cells: Cells, h: Floats, reach: Floats, cap: Ints, align: int
+) -> tuple[Ints, tuple[Blocks, Ints, Ints]]:
     """Lay out the finest points, fewer of them where they are too many."""
     spacing = (h / _FINE).astype(np.int64)
-    blocks, places = _lay_out(cells, spacing, reach, align)
-    long = np.diff(blocks.at[blocks.ptr]) > cap
+    laid_out = _lay_out(cells, spacing, reach, align)
+    long = np.bincount(laid_out[0].slot, laid_out[0].size, len(h)) > cap
     if long.any():
         spacing = np.where(long, (h / _COARSE).astype(np.int64), spacing)
-        blocks, places = _lay_out(cells, spacing, reach, align)
-    return spacing, blocks, places
+        laid_out = _lay_out(cells, spacing, reach, align)
+    return spacing, laid_out
 
 
-def _lay_out(cells: CellMasses, spacing: Ints, reach: Floats, align: int) -> tuple[Blocks, Places]:
+def _lay_out(cells: Cells, spacing: Ints, reach: Floats, align: int) -> tuple[Blocks, Ints, Ints]:
     """Cover all cells of a slot and their surroundings with blocks of points.
 
     Up to two points at either end, blocks begin and end at multiples of ``align``, a power of 2.
+    Return the blocks, and where each cell lies among their points, see `Pyramid`.
     """
-    points, n_cells = _in_points(reach, spacing), len(cells.cell)
-    ptr = np.zeros(len(spacing) + 1, np.int64)
-    slot, origin, size, at, phase = np.empty((5, n_cells), np.int64)
-    n = _fill_blocks(
-        cells.ptr, cells.cell, spacing, points, align, ptr, slot, origin, size, at, phase
-    )
-    blocks = Blocks(ptr, slot[:n], origin[:n], size[:n], pointers(size[:n]))
-    return blocks, Places(at, phase)
+    slot, origin, size, at, phase = np.empty((5, len(cells[1])), np.int64)
+    points = _in_points(reach, spacing)
+    n = _fill_blocks(*cells[:2], spacing, points, align, slot, origin, size, at, phase)
+    return Blocks(slot[:n], origin[:n], size[:n], pointers(size[:n])), at, phase
 
 
 @kernel
 def _fill_blocks(
     ptr: Ints, cell: Ints, spacing: Ints, reach: Ints, align: int,
-    block_ptr: Ints, block_slot: Ints, origin: Ints, size: Ints, at: Ints, phase: Ints,
+    block_slot: Ints, origin: Ints, size: Ints, at: Ints, phase: Ints,
 ) -> int:  # fmt: skip
     """Write the blocks and where the cells lie; return how many blocks there are."""
     n_blocks, before = 0, 0  # points of all blocks that are complete
@@ -294,7 +284,7 @@ def _fill_blocks(
             point = cell[p] // spacing[slot]
             first = ((point - reach[slot]) & -align) - spare
             last = ((point + reach[slot] + align) & -align) + spare
-            is_new = n_blocks == block_ptr[slot]
+            is_new = n_blocks == 0 or block_slot[n_blocks - 1] != slot
             if is_new or first > origin[n_blocks - 1] + size[n_blocks - 1] - 1:
                 if n_blocks > 0:
                     before += size[n_blocks - 1]
@@ -303,7 +293,6 @@ def _fill_blocks(
             size[n_blocks - 1] = last - origin[n_blocks - 1] + 1
             at[p] = before + point - origin[n_blocks - 1]
             phase[p] = cell[p] - point * spacing[slot]
-        block_ptr[slot + 1] = n_blocks
     return n_blocks
 
 
@@ -352,15 +341,6 @@ def _spread_rows(
             p += 1
 
 
-def _stack(levels: list[Blocks]) -> Blocks:
-    """Put the blocks of all levels one after the other."""
-    n_slots = len(levels[0].ptr) - 1
-    row = np.concatenate([blocks.slot + j * n_slots for j, blocks in enumerate(levels)])
-    origin, size = np.concatenate([(blocks.origin, blocks.size) for blocks in levels], axis=1)
-    ptr = pointers(np.bincount(row, minlength=n_slots * len(levels)))
-    return Blocks(ptr, row, origin, size, pointers(size))
-
-
 def _lift(blocks: Blocks, n_slots: int) -> Ints:
     """Find the next level's block above each block, which lies well within; see ``Pyramid``."""
     # Complex numbers are ordered like pairs: by row, then by where a block ends.
@@ -372,11 +352,12 @@ def _lift(blocks: Blocks, n_slots: int) -> Ints:
 
 def _mirror(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
     """Return the densities with the images of what lies beyond the mirrors."""
-    ptr, row, origin, size, at = pyramid.blocks
+    row, origin, size, at = pyramid.blocks
     mirrored = pyramid.plain.copy()
+    nearest = np.searchsorted(row, row), np.searchsorted(row, row, side="right") - 1
     for side in range(2):
         mirror = positions(pyramid, grids, limits[side]).ravel()[row]
-        source = ptr[row + 1] - 1 if side else ptr[row]
+        source = nearest[side]  # the first block of the row, or its last one
         first = origin[source] + 1.0
         last = origin[source] + size[source] - 3.0
         near = np.flatnonzero((first - _BEHIND < mirror) & (mirror < last + _BEHIND))
@@ -411,18 +392,3 @@ def _interpolate_levels(
             for k in range(between.shape[1]):
                 total += between[phase, k] * density[over + k]
             density[p] = total
-
-
-def _fill_outside(
-    pyramid: Pyramid, grids: Grids, limits: Limits, ratios: Floats, y: Floats
-) -> None:
-    """Put log g, raised to meet κ at the mirror, at all but the first points beyond a mirror."""
-    _, row, origin, size, at = pyramid.blocks
-    slot = row % len(grids.left)
-    low, high = (positions(pyramid, grids, limit).ravel()[row] for limit in limits)
-    last_below = np.clip(np.ceil(low) - 2 - origin, 0, size).astype(np.int64)
-    first_above = np.clip(np.floor(high) + 3 - origin, 0, size).astype(np.int64)
-    begins, ends = (at[:-1], at[:-1] + first_above), (at[:-1] + last_below, at[1:])
-    for side in range(2):
-        p, block = ranges(begins[side], ends[side])
-        y[p] = log_density(pyramid.plain[p]) + ratios[side, slot[block]]

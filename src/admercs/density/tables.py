@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Bools, Floats, Ints
+from admercs.arrays import Array, Bools, Floats, Ints
+from admercs.density.bandwidth import RATIO, kernel_shape
 from admercs.density.counts import ValueCounts
 from admercs.density.grids import Grids
-from admercs.density.kernels import RATIO, kernel_shape
 from admercs.density.ragged import owners, pointers, ranges
 from admercs.density.smoothing import (
     Limits,
@@ -40,29 +40,14 @@ _GAP = 16  # going on over so many intervals is cheaper than another run
 
 
 class Tables(NamedTuple):
-    """Log density of each slot, relative to its floor, in segments as in `Likelihoods`."""
+    """Log density of each slot, relative to its floor."""
 
     log_floor: Floats  # per slot: log(k(0) / n), in units of the column
-    segment_ptr: Ints
-    main: Ints
-    segment_from: Floats
-    segment_start: Floats
-    step: Floats
-    table_ptr: Ints
+    segments: dict[str, Array]  # fields of `Likelihoods`
     table: Floats
     level_ptr: Ints  # slots + 1
     level: Floats  # log densities at the rows ...
     mass: Floats  # ... and how many rows have them
-
-
-class _Runs(NamedTuple):
-    """Runs of points; those of a slot and level in ascending order."""
-
-    slot: Ints
-    level: Ints
-    first: Ints  # first point, as a multiple of the level's spacing ...
-    at: Ints  # ... and as a position among all points
-    size: Ints
 
 
 class _Groups(NamedTuple):
@@ -81,8 +66,8 @@ class _Segments(NamedTuple):
     slot: Ints
     side: Ints  # 0 below the lower mirror, 1 between both, 2 above the upper one
     step: Floats
-    first: Ints  # as in a run
-    at: Ints
+    first: Ints  # first point, as a multiple of the level's spacing ...
+    at: Ints  # ... and as a position among all points
     size: Ints
     start: Floats  # where the segment begins to hold, in points
 
@@ -106,55 +91,50 @@ def tabulate(
     segments = _cut(runs, pyramid, grids, limits)
     slot, step = segments.slot, segments.step
     segment_ptr = pointers(np.bincount(slot, minlength=len(n)))
-    at, phase = pyramid.places
-    level = interpolate(y, at, phase / pyramid.spacing[owners(pyramid.cells.ptr)])
-    return Tables(
-        log_floor=np.log(shape.peak) - np.log(rows * bandwidth * np.sqrt(2 * np.pi)),
-        segment_ptr=segment_ptr,
-        main=_longest(segment_ptr, slot, segments.size),
-        segment_from=grids.left[slot] + segments.start * step,
-        segment_start=grids.left[slot] + segments.first * step,
-        step=step,
-        table_ptr=pointers(segments.size),
-        table=_values(segments, pyramid, y, ratios),
-        level_ptr=pyramid.cells.ptr,
-        level=np.where(level > _NEGLIGIBLE, level, 0.0),
-        mass=pyramid.cells.mass,
+    # The longest segment of each slot, the first one of several: the last in this order.
+    order = np.lexsort((-np.arange(len(slot)), segments.size, slot))
+    longest = np.zeros(len(n), dtype=np.int64)
+    longest[slot[order]] = order - segment_ptr[slot[order]]
+    level_ptr, _, mass = pyramid.cells
+    level = interpolate(y, pyramid.at, pyramid.phase / pyramid.spacing[owners(level_ptr)])
+    fields = {
+        "segment_ptr": segment_ptr, "main": longest,
+        "segment_from": grids.left[slot] + segments.start * step,
+        "segment_start": grids.left[slot] + segments.first * step,
+        "step": step, "table_ptr": pointers(segments.size),
+    }  # fmt: skip
+    log_floor = np.log(shape.peak) - np.log(rows * bandwidth * np.sqrt(2 * np.pi))
+    level = np.where(level > _NEGLIGIBLE, level, 0.0)
+    # Beyond the mirrors the density is g, raised to meet κ there.
+    points, segment = ranges(segments.at, segments.at + segments.size)
+    table, ratio = y[points], ratios[segments.side // 2, slot]
+    beyond = np.flatnonzero((segments.side != 1)[segment])
+    table[beyond] = log_density(pyramid.plain[points[beyond]]) + ratio[segment[beyond]]
+    return Tables(log_floor, fields, table, level_ptr, level, mass)
+
+
+def _cut(runs: Ints, pyramid: Pyramid, grids: Grids, limits: Limits) -> _Segments:
+    """Cut runs at the mirrors."""
+    # κ has a kink there: the segments on its sides overlap, and the upper one holds from there.
+    slot, level, first, at, size = runs
+    begins, ends = first + 1.0, first + size - 2.0  # where the runs hold
+    # Far mirrors cut nothing; keep them within the numbers that can be counted.
+    low, high = (
+        np.clip(positions(pyramid, grids, limit)[level, slot], begins - 4, ends + 4)
+        for limit in limits
     )
-
-
-def _longest(ptr: Ints, slot: Ints, size: Ints) -> Ints:
-    """Return which of its segments is each slot's longest; 0 for a slot without any."""
-    order = np.lexsort((-np.arange(len(size)), size, slot))
-    found = np.zeros(len(ptr) - 1, dtype=np.int64)
-    found[slot[order]] = order  # the last one of a slot stays
-    return found - np.where(np.diff(ptr) > 0, ptr[:-1], 0)
-
-
-def _cut(runs: _Runs, pyramid: Pyramid, grids: Grids, limits: Limits) -> _Segments:
-    """Cut runs at the mirrors.
-
-    κ has a kink at a mirror: the segments on its sides overlap, and the upper one holds from there.
-    """
-    covered = (runs.first + 1.0, runs.first + runs.size - 2.0)
-    edges = []
-    for limit in limits:
-        where = positions(pyramid, grids, limit)
-        # Far mirrors cut nothing; keep them within the numbers that can be counted.
-        edge = np.clip(where[runs.level, runs.slot], covered[0] - 4, covered[1] + 4)
-        edges.append((edge, np.floor(edge).astype(np.int64) - runs.first))
-    (low, low_at), (high, high_at) = edges
+    low_at, high_at = (np.floor(edge).astype(np.int64) - first for edge in (low, high))
     sides = [
-        (covered[0] < low, np.zeros_like(runs.size), low_at + 3, covered[0]),
-        ((covered[1] > low) & (covered[0] < high), low_at - 1, high_at + 3, low - _NUDGE),
-        (covered[1] > high, high_at - 1, runs.size, high + _NUDGE),
+        (begins < low, np.zeros_like(size), low_at + 3, begins),
+        ((ends > low) & (begins < high), low_at - 1, high_at + 3, low - _NUDGE),
+        (ends > high, high_at - 1, size, high + _NUDGE),
     ]
     pieces = []
     for side, (is_there, begin_at, end_at, start) in enumerate(sides):
-        begin, end = np.maximum(begin_at, 0), np.minimum(end_at, runs.size)
+        begin, end = np.maximum(begin_at, 0), np.minimum(end_at, size)
         cut = _Segments(
-            runs.slot, np.full_like(begin, side), pyramid.step[runs.level, runs.slot],
-            runs.first + begin, runs.at + begin, end - begin, np.maximum(start, covered[0]),
+            slot, np.full_like(begin, side), pyramid.step[level, slot],
+            first + begin, at + begin, end - begin, np.maximum(start, begins),
         )  # fmt: skip
         pieces.append([field[is_there] for field in cut])
     joined = _Segments._make(np.concatenate(parts) for parts in zip(*pieces, strict=True))
@@ -162,21 +142,12 @@ def _cut(runs: _Runs, pyramid: Pyramid, grids: Grids, limits: Limits) -> _Segmen
     return _Segments._make(field[order] for field in joined)
 
 
-def _values(segments: _Segments, pyramid: Pyramid, y: Floats, ratios: Floats) -> Floats:
-    """Gather the log densities of all segments."""
-    points, segment = ranges(segments.at, segments.at + segments.size)
-    table = y[points]
-    beyond = np.flatnonzero((segments.side != 1)[segment])
-    ratio = ratios[segments.side // 2, segments.slot]
-    table[beyond] = log_density(pyramid.plain[points[beyond]]) + ratio[segment[beyond]]
-    return table
-
-
-def _choose_runs(pyramid: Pyramid, y: Floats, cap: Ints) -> _Runs:
+def _choose_runs(pyramid: Pyramid, y: Floats, cap: Ints) -> Ints:
     """Choose the runs of each slot, at most ``cap`` points; ``y`` is the log density of all points.
 
-    Only what is above the floor is kept. Where that is too much, small details are left out, and in
-    the end the least dense parts fall to the floor.
+    A run has a slot, a level, its first point as a multiple of the level's spacing and as a
+    position among all points, and a size. Only what is above the floor is kept. Where that is too
+    much, small details are left out, and in the end the least dense parts fall to the floor.
     """
     n_slots, n_levels = len(cap), pyramid.n_levels
     active = np.ones(n_slots, dtype=np.bool_)
@@ -205,12 +176,12 @@ def _choose_runs(pyramid: Pyramid, y: Floats, cap: Ints) -> _Runs:
         kept.append(runs[done[runs[:, 0]]])
         active &= ~done
         attempt += 1
-    return _Runs(*np.concatenate(kept).T)
+    return np.concatenate(kept).T
 
 
 def _group(pyramid: Pyramid, y: Floats) -> _Groups:
     """Put the intervals of all levels into groups."""
-    _, row, origin, _, at = pyramid.blocks
+    row, origin, _, at = pyramid.blocks
     n_slots = pyramid.step.shape[1]
     align = np.where(row < (pyramid.n_levels - 1) * n_slots, RATIO, 1)
     # The first group begins at a multiple of `align`, two points or so into the block.
@@ -218,24 +189,17 @@ def _group(pyramid: Pyramid, y: Floats) -> _Groups:
     n, block = ranges(np.zeros_like(first), (at[1:] - 2 - first) // align)
     begin = first[block] + n * align[block]
     parent = ((first - at[:-1] + origin) // RATIO + pyramid.lift)[block] + n
-    peaks = _peaks(y)
+    # At a maximum the curve reaches the top of the parabola through the point and its neighbours.
+    peaks = y.copy()
+    top = 1 + np.flatnonzero((y[1:-1] >= y[:-2]) & (y[1:-1] >= y[2:]))
+    top = top[y[top] + y[top] != y[top - 1] + y[top + 1]]
+    before, here, after = y[top - 1], y[top], y[top + 1]
+    peaks[top] += (after - before) * (after - before) / (8 * (here + here - before - after))
     height = np.fmax(peaks[begin], peaks[begin + 1])
     n_long = np.searchsorted(begin, pyramid.level_at[-2])
     for q in range(2, RATIO + 1):
         height[:n_long] = np.fmax(height[:n_long], peaks[begin[:n_long] + q])
     return _Groups(row[block] % n_slots, block, begin, parent, height)
-
-
-def _peaks(y: Floats) -> Floats:
-    """Return y, at its maxima the top of the parabola through the point and its neighbours."""
-    peaks = y.copy()
-    top = 1 + np.flatnonzero((y[1:-1] >= y[:-2]) & (y[1:-1] >= y[2:]))
-    before, here, after = y[top - 1], y[top], y[top + 1]
-    curved = here + here != before + after
-    top, before, here, after = top[curved], before[curved], here[curved], after[curved]
-    slope = after - before
-    peaks[top] += slope * slope / (8 * (here + here - before - after))
-    return peaks
 
 
 def _has_detail(pyramid: Pyramid, groups: _Groups, which: Ints, y: Floats, detail: float) -> Bools:
@@ -245,12 +209,10 @@ def _has_detail(pyramid: Pyramid, groups: _Groups, which: Ints, y: Floats, detai
     found = (p - RATIO < begin) | (p + 2 * RATIO >= end)
     inner = np.flatnonzero(~found)
     p = p[inner]
-    before, here, there, beyond = (y[p + k * RATIO] for k in (-1, 0, 1, 2))
+    coarse = y[p[:, None] + np.arange(-1, 3) * RATIO].ravel()  # four points for each group
+    at = np.arange(1, len(coarse), 4)
     for q in range(1, RATIO):
-        t = q / RATIO
-        outer, middle = t * (t - 1) / 6, (t + 1) * (t - 2) / 2  # the cubic of `interpolate`
-        read = beyond * outer * (t + 1) - before * outer * (t - 2)
-        read = read + here * middle * (t - 1) - there * middle * t
+        read = interpolate(coarse, at, np.full(len(at), q / RATIO))
         found[inner] |= np.abs(read - y[p + q]) > detail
     return found
 
@@ -274,9 +236,9 @@ def _choose(pyramid: Pyramid, groups: _Groups, align: int, wanted: Bools, covere
     # A run goes on over a short gap, but not from one block to the next nor over what is covered.
     gap = np.flatnonzero(p[1:] != p[:-1] + 1)
     before, after = p[gap], p[gap + 1]
-    seen = np.cumsum(covered)
+    seen = np.cumsum(covered[p[0] : p[-1] + 1])
     bridged = (block[gap] == block[gap + 1]) & (after - before <= _GAP + 1)
-    bridged &= seen[before] == seen[after]
+    bridged &= seen[before - p[0]] == seen[after - p[0]]
     covered[p] = True
     covered[ranges(before[bridged] + 1, after[bridged])[0]] = True
     ends = gap[~bridged]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from admercs.explain.collection import Explanations
-from admercs.explain.described_contexts import anomalous_contexts, describe_context
-from admercs.explain.pattern_search import patterns
-from admercs.explain.records import Condition, Context, Pattern, Reason, RowExplanation, Typical
-from admercs.explain.scored_rows import ScoredRows, ScoredTable, score_rows
+from admercs.explain.model_findings import anomalous_contexts, describe_context, patterns
+from admercs.explain.records import (
+    Condition,
+    Context,
+    Explanations,
+    Pattern,
+    Reason,
+    RowExplanation,
+    Typical,
+)
+from admercs.explain.scored_rows import ScoredTable, score_rows
 
 __all__ = [
     "Condition",
@@ -15,7 +21,6 @@ __all__ = [
     "Pattern",
     "Reason",
     "RowExplanation",
-    "ScoredRows",
     "ScoredTable",
     "Typical",
     "anomalous_contexts",

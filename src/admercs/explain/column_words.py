@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
-from admercs.explain.records import Value
+from admercs.explain.records import Condition, Typical, Value
 from admercs.table.columns import Column
-from admercs.table.objects import from_objects
 from admercs.table.prepared import numeric_values
-from admercs.table.zones import zone_of
+from admercs.table.values import from_objects, in_zone
 
 _PARENTHESISED = re.compile(
     r"^(?P<name>.*\S)\s*[(\[](?P<unit>[^\d\W_][^()\[\]]{0,11}|[%°€$£][^()\[\]]{0,11})[)\]]$"
@@ -34,19 +34,16 @@ MAX_LISTED, MAX_LENGTH = 4, 60  # values named before a list is cut short, and t
 _MOST_DIGITS = 15  # of a double
 # Steps of working values in a second, by their unit.
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _TIME_UNITS = {"days": _DAY, "h": _HOUR, "min": _MINUTE, "s": 1.0}
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
     """Split a column's name into what it is and its unit, if it ends in one."""
-    match = _PARENTHESISED.match(name)
-    if match:
+    match = _PARENTHESISED.match(name) or _SUFFIXED.match(name)
+    if match and (match.re is _PARENTHESISED or match["unit"] in _UNITS):
         return match["name"], match["unit"].strip()
-    match = _SUFFIXED.match(name)
-    if match and match["unit"] in _UNITS:
-        return match["name"], match["unit"]
     return name, ""
 
 
@@ -68,9 +65,8 @@ def listed(names: Sequence[str]) -> str:
     """List names, a long list cut short with a count."""
     kept = n_listed(names)
     left_out = len(names) - kept
-    if left_out:
-        names = [*names[:kept], f"{left_out} other{'s' if left_out > 1 else ''}"]
-    return join(list(names), "or")
+    others = [f"{left_out} other{'s' if left_out > 1 else ''}"] if left_out else []
+    return join([*names[:kept], *others], "or")
 
 
 def percent(share: float) -> str:
@@ -90,10 +86,13 @@ def decimals_for(step: float) -> int:
 def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
     """Write a number with at most so many decimals; below 0, as round tens, hundreds, and so on."""
     if decimals > 7 or abs(x) >= 1e15:
-        if rounding == ROUND_HALF_EVEN and decimals + _magnitude(x) < -1:
+        magnitude = math.floor(math.log10(abs(x))) if x else 0
+        if rounding == ROUND_HALF_EVEN and decimals + magnitude < -1:
             return "0"
-        digits = 4 if decimals <= 7 else max(2, min(12, decimals + _magnitude(x) + 1))
-        mantissa, _, exponent = f"{_rounded(x, digits, rounding):.{digits - 1}e}".partition("e")
+        digits = 4 if decimals <= 7 else max(2, min(12, decimals + magnitude + 1))
+        place = Decimal(1).scaleb(magnitude - digits + 1)
+        exact = Decimal(repr(x)).quantize(place, rounding=rounding)
+        mantissa, _, exponent = f"{exact:.{digits - 1}e}".partition("e")
         if "." in mantissa:
             mantissa = mantissa.rstrip("0").rstrip(".")
         return f"{mantissa}e{int(exponent)}" if float(mantissa) else "0"
@@ -102,15 +101,6 @@ def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
         return "0"
     text = f"{exact:,f}" if abs(exact) >= 10_000 else f"{exact:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _magnitude(x: float) -> int:
-    return math.floor(math.log10(abs(x))) if x else 0
-
-
-def _rounded(x: float, digits: int, rounding: str) -> Decimal:
-    place = Decimal(1).scaleb(_magnitude(x) - digits + 1)
-    return Decimal(repr(x)).quantize(place, rounding=rounding)
 
 
 @dataclass(frozen=True)
@@ -165,14 +155,22 @@ class ColumnWords:
             return bool(x)
         if column.unit == "D":
             days = math.floor(x) + column.origin
-            return _day(days) if column.display == "date" else _moment(dt.timedelta(days), column)
+            if column.display != "date":
+                return _moment(dt.timedelta(days), column)
+            try:
+                return dt.date(1970, 1, 1) + dt.timedelta(days)
+            except OverflowError:
+                return str(days)
         ticks = math.floor(x) + column.origin
         if math.ulp(x) > 1:  # so far from the origin that the last digits are not known
             ticks = round(ticks, -math.ceil(math.log10(math.ulp(x))))
-        span = dt.timedelta(microseconds=ticks * 10**6 // TICKS[column.unit or "s"])
+        try:
+            span = dt.timedelta(microseconds=ticks * 10**6 // TICKS[column.unit or "s"])
+        except OverflowError:
+            return f"{ticks // TICKS[column.unit or 's']} s"
         if column.display == "duration":
             return span
-        return (_EPOCH + span).time() if column.display == "time" else _moment(span, column)
+        return (EPOCH + span).time() if column.display == "time" else _moment(span, column)
 
     def working(self, value: Value) -> float:
         """Return the working value of a number, date, … that `native` gave; NaN without one."""
@@ -208,9 +206,11 @@ class ColumnWords:
             return number(value, decimals_for(step or self.step), rounding)
         if isinstance(value, dt.datetime | dt.timedelta | dt.time):
             seconds = (step or self.step) / TICKS.get(self.column.unit, 1 / _DAY)
-            if isinstance(value, dt.timedelta):
-                return _duration_text(value.total_seconds(), seconds, rounding)
-            return _time_text(value, seconds)
+            if not isinstance(value, dt.timedelta):
+                return _time_text(value, seconds)
+            unit, size = time_unit(max(abs(value.total_seconds()), seconds * 10))
+            shown = number(value.total_seconds() / size, decimals_for(seconds / size), rounding)
+            return f"{shown} {unit}"
         if isinstance(value, int) and not isinstance(value, bool):
             if step is not None and step >= 10:
                 place = Decimal(1).scaleb(-decimals_for(step))
@@ -231,6 +231,66 @@ class ColumnWords:
             return number(float(exact), recorded)
         return number(float(exact), max(0, enough + 1, decimals_for(apart)))
 
+    def value_text(self, own: float, raw: str = "", distance: float = math.inf) -> str:
+        """Write a row's own value, with its unit; a ``distance`` that must remain visible."""
+        if math.isnan(own):
+            return "missing"
+        if self.column.role == "nominal":
+            value = self.native(own)
+            return (raw or "unseen value") if value is None else self.category(value)
+        return self.with_unit(self.exact_text(own, distance))
+
+    def value_names(self) -> list[str]:
+        """Return the values of a nominal or discrete column in words, rare ones together."""
+        if self.column.distinct:
+            return [self.exact_text(x) for x in self.column.distinct]
+        rare = ["rare values"] if self.column.n_grouped else []
+        return [self.category(value) for value in self.column.categories] + rare
+
+    def listed_values(self, shares: Sequence[tuple[Value, float]]) -> str:
+        """List values with their shares, a long list cut short."""
+        parts = [
+            f"{self.with_unit(self.native_text(value))} ({percent(part)})" for value, part in shares
+        ]
+        # The length of the list counts, not that of the names: shares are what it is about.
+        count = len(parts) - MAX_LISTED
+        if count > 0:
+            rest = percent(sum(part for _, part in shares[MAX_LISTED:]))
+            parts[MAX_LISTED:] = [f"{count} other{'s' if count > 1 else ''} ({rest})"]
+        return join(parts, "or")
+
+    def is_typical(self, own: float, typical: Typical) -> bool:
+        """Tell whether a row's own value is among the typical ones."""
+        value: Any = self.native(own)
+        if value is None or typical.kind not in {"values", "intervals"}:
+            return False
+        if typical.kind == "values":
+            return any(value == known for known, _ in typical.shares)
+        intervals: Any = typical.intervals  # of any size: without ends
+        return any(
+            low is None or low <= value <= high
+            for low, high in intervals
+            if str not in {type(low), type(value), type(high)}  # a day that no calendar has
+        )
+
+    def more_frequent(self, own: float, typical: Typical) -> str:
+        """Name the values that are more frequent than a typical one, if most rows have those."""
+        share_of_own = dict(typical.shares).get(self.native(own), 1.0)
+        more = [(value, share) for value, share in typical.shares if share > share_of_own]
+        most = sum(share for _, share in more) >= 0.5
+        return f"{self.name} = {self.listed_values(more)}" if most else ""
+
+    def here(self, own: float, condition: Condition, vague: bool) -> str:
+        """Write the row's own value, if there is a row, behind a condition that leaves it open."""
+        if math.isnan(own):
+            return " (here missing)" if condition.kind != "missing" else ""
+        if own == math.inf or not vague:
+            return ""
+        if self.column.role != "nominal":
+            return f" (here {self.exact_text(own)})"
+        known = own <= len(self.column.categories)
+        return f" (here {self.category(self.native(own))})" if known else ""
+
     def with_unit(self, text: str) -> str:
         """Add the unit to a number."""
         return f"{text} {self.unit}" if self.unit else text
@@ -249,21 +309,14 @@ class ColumnWords:
         return self.text(x, 10.0 ** (largest - _MOST_DIGITS))
 
 
-def _day(days: int) -> Value:
-    try:
-        return dt.date(1970, 1, 1) + dt.timedelta(days=days)
-    except OverflowError:
-        return str(days)
-
-
 def _moment(since_epoch: dt.timedelta, column: Column) -> Value:
     try:
-        moment = _EPOCH + since_epoch
+        moment = EPOCH + since_epoch
     except OverflowError:
         return str(since_epoch)
     # A table without a time zone has plain clock times; they stay that way.
     if column.time_zone:
-        return moment.astimezone(zone_of(column.time_zone))
+        return in_zone(moment, column.time_zone)
     return moment.replace(tzinfo=None)
 
 
@@ -280,8 +333,3 @@ def _time_text(value: dt.datetime | dt.time, step: float) -> str:
 def time_unit(seconds: float) -> tuple[str, float]:
     """Return the largest unit that goes twice into a duration, and its size in seconds."""
     return next((each for each in _TIME_UNITS.items() if seconds >= 2 * each[1]), ("s", 1.0))
-
-
-def _duration_text(seconds: float, step: float, rounding: str) -> str:
-    unit, size = time_unit(max(abs(seconds), step * 10))
-    return f"{number(seconds / size, decimals_for(step / size), rounding)} {unit}"

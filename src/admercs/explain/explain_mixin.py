@@ -9,10 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from admercs.explain.access import Model
-from admercs.explain.collection import Explanations, FrameKind
-from admercs.explain.described_contexts import anomalous_contexts, describe_context
-from admercs.explain.pattern_search import patterns
-from admercs.explain.records import Context, Pattern, is_count
+from admercs.explain.model_findings import anomalous_contexts, describe_context, patterns
+from admercs.explain.records import Context, Explanations, FrameKind, Pattern, is_count
 from admercs.explain.scored_rows import ScoredTable, score_rows
 
 
@@ -24,8 +22,6 @@ class ExplainMixin:
     if TYPE_CHECKING:
 
         def _threads(self) -> int: ...
-
-        def _fitted(self, name: str) -> Model: ...
 
     def explain(
         self,
@@ -60,8 +56,8 @@ class ExplainMixin:
         >>> model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
         >>> reason = model.explain([["cat", "woof"]], noun="pets")[0].reasons[0]
         >>> print(reason.text.replace(", but", ",\nbut"))
-        Pets with x1 = woof (n = 100) typically have x0 = dog (100%),
-        but this pet has x0 = cat (none of 100). x1 does not fit either.
+        Pets with x0 = cat (n = 100) typically have x1 = meow (100%),
+        but this pet has x1 = woof (none of 100). x0 does not fit either.
         """
         check_is_fitted(self)
         scored = self._scored(X, labels, keep_parts=True)
@@ -78,7 +74,7 @@ class ExplainMixin:
             raise ValueError(f"n must be a number of rows, 0 or more; it is {n!r}")
         labels = None
         if is_dask(X):
-            from admercs.pipeline.dask_scores import top_rows
+            from admercs.pipeline.dask_rows import top_rows
 
             X, labels = top_rows(self.model_, X, n)
         scored = self._scored(X, labels)
@@ -96,19 +92,39 @@ class ExplainMixin:
         return scored.with_labels()
 
     def describe_context(self, leaf: int, *, noun: str = "rows") -> Context:
-        """Describe any context, by the number in ``Reason.context`` or ``Context.leaf``."""
+        """Describe any context, by the number in ``Reason.context`` or ``Context.leaf``.
+
+        Examples
+        --------
+        >>> from admercs import ADMERCS
+        >>> model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> leaf = model.explain([["cat", "woof"]])[0].reasons[0].context
+        >>> print(model.describe_context(leaf, noun="pets"))
+        Pets with x0 = cat (n = 100) typically have x1 = meow (100%).
+        """
         check_is_fitted(self)
         return describe_context(self.model_, leaf, noun=noun)
 
     def patterns(self, top: int | None = 20, *, noun: str = "rows") -> list[Pattern]:
-        """Return the strongest normal patterns of the table: what is typical where."""
+        r"""Return the strongest normal patterns of the table: what is typical where.
+
+        Examples
+        --------
+        >>> from admercs import ADMERCS
+        >>> model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> for pattern in model.patterns(top=1, noun="pets"):
+        ...     print(*pattern.text.split(". "), sep=".\n")
+        Pets with x0 = dog (n = 100) typically have x1 = woof (100%).
+        Conversely, x0 follows from x1.
+        """
         check_is_fitted(self)
         return patterns(self.model_, top, noun=noun)
 
     @property
     def contexts_(self) -> list[Context]:
         """The anomalous contexts, most anomalous first."""
-        return anomalous_contexts(self._fitted("contexts_"))
+        check_is_fitted(self)
+        return anomalous_contexts(self.model_)
 
 
 def is_dask(X: Any) -> bool:

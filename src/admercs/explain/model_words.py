@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect
 from collections import Counter
-from functools import lru_cache
-from typing import Any
+from dataclasses import replace
+from functools import cache, partial
+from itertools import groupby, pairwise
 
 import numpy as np
 
 from admercs.arrays import Floats
 from admercs.explain.access import Model, ModelAccess
-from admercs.explain.column_words import ColumnWords, name_and_unit
-from admercs.explain.conditions import Close, WordedCondition, make_condition
+from admercs.explain.column_words import ColumnWords, join, name_and_unit, percent
+from admercs.explain.conditions import Close, make_condition
 from admercs.explain.records import Condition, Typical
 from admercs.explain.sentences import Noun, subject
-from admercs.explain.typical_words import SHIFT, listed_values, make_typical
 
-ROUNDED_OFF = 0.01  # the share of a node's rows that rounding a condition may add or remove
+Ends = tuple[float, float]
+
+ROUNDED_OFF = 0.01  # the share of a node's rows that rounding an end may add or remove
+MAX_REGIONS = 3
+PEAK = 0.4  # bandwidths; a narrower region is the tip of a peak: a value that many rows share
+SHIFT = 0.1  # of a region's width: rounding moves its ends by no more than that
 
 
 class ModelWords:
@@ -28,92 +32,45 @@ class ModelWords:
         self.access = ModelAccess(model)
         self.noun = Noun.of(noun)
         self._names = _names(model)
-        self.column = lru_cache(None)(self._column)
-        self._make = lru_cache(None)(self._make_condition)
-        self._typical: dict[tuple[int, int], Typical] = {}
+        self.column = cache(self._column)
 
     def _column(self, attribute: int) -> ColumnWords:
-        """Return the words of one attribute."""
         name, unit = self._names[attribute]
         return ColumnWords(self.access.columns[attribute], name, unit, self._step(attribute))
 
-    def value_names(self, attribute: int) -> list[str]:
-        """Return the values of a nominal or discrete attribute in words, rare ones together."""
-        words = self.column(attribute)
-        if words.column.distinct:
-            return [words.exact_text(x) for x in words.column.distinct]
-        rare = ["rare values"] if words.column.n_grouped else []
-        return [words.category(value) for value in words.column.categories] + rare
+    def described(self, node: int, row: Floats | None = None) -> tuple[tuple[Condition, ...], str]:
+        """Return a node's conditions, and a name for its rows, in words that hold for a row."""
+        conditions, texts = [], []
+        for attribute, allowed in self.access.ranges(node).items():
+            own = math.inf if row is None else float(row[attribute])
+            close = self._close(attribute, self.access.sizes[node])
+            made = make_condition(self.column(attribute), allowed, own, close)
+            if made is not None:
+                conditions.append(made[0])
+                texts.append(made[0].text + self.column(attribute).here(own, *made))
+        return tuple(conditions), subject(self.noun, texts, self.access.sizes[node])
 
-    def conditions(self, node: int, values: Floats | None = None) -> tuple[Condition, ...]:
-        """Return the conditions of a node, in words that hold for a row with these ``values``."""
-        return tuple(each.condition for each in self._worded(node, values).values())
+    def typical(self, node: int, own: float | None = None) -> Typical:
+        """Return what is typical for the target in a node, and so what is odd about ``own``."""
+        access, words = self.access, self.column(self.access.targets[node])
+        recorded = 1.0 - access.share_missing(node)
+        if own is not None and math.isnan(own):
+            text = f"{words.name} recorded ({percent(recorded)})"
+            return Typical("recorded", share=recorded, text=text)
+        if recorded < 0.5 and (own is None or access.presence_is_odder(node, own)):
+            share = 1.0 - recorded
+            return Typical("missing", share=share, text=f"{words.name} empty ({percent(share)})")
+        if access.continuous[access.targets[node]]:
+            typical = _regions(access, words, node, own)
+        else:
+            typical = _values(words, access.typical_values(node))
+        where = "" if recorded >= 0.9 else " where recorded"
+        return replace(typical, text=typical.text + where)
 
-    def subject(self, node: int, values: Floats | None = None) -> str:
-        """Name the rows of a node; where a condition is vague, with the row's own value."""
-        texts = []
-        for attribute, worded in self._worded(node, values).items():
-            text = worded.condition.text
-            own = math.inf if values is None else float(values[attribute])
-            if values is not None and (worded.vague or math.isnan(own)):
-                text += self._here(attribute, own, worded.condition)
-            texts.append(text)
-        return subject(self.noun, texts, self.access.size(node))
-
-    def typical(self, attribute: int, node: int, own: float | None = None) -> Typical:
-        """Return what is typical for the attribute in a node."""
-        place = self._place(attribute, node, own)
-        known = None if place is None else self._typical.get((node, place))
-        if known is None:
-            known = make_typical(self.access, self.column(attribute), attribute, node, own)
-            if place is not None:
-                self._typical[node, place] = known
-        return known
-
-    def _place(self, attribute: int, node: int, own: float | None) -> int | None:
-        """Return which typical region or gap a value is in: the words depend on no more than that.
-
-        None if they depend on the value, since rounding might move an end of a region past it.
-        """
-        if own is None:
-            return -1
-        access = self.access
-        if math.isnan(own) or access.n_missing(node) * 2 > access.size(node):
-            return None
-        if not access.is_continuous(attribute):
-            return 0
-        words, ends = self.column(attribute), []
-        inside = 1.0 if words.whole else 0.0
-        for low, high in access.typical_region(node):
-            outside = max(words.step, SHIFT * (high - low))
-            if low - outside <= own < low + inside or high - inside < own <= high + outside:
-                return None
-            ends += [low, high]
-        return bisect(ends, own)
-
-    def is_typical(self, attribute: int, own: float, typical: Typical) -> bool:
-        """Tell whether a row's own value is among the typical ones."""
-        if math.isnan(own) or typical.kind not in {"values", "intervals"}:
-            return False
-        value: Any = self.column(attribute).native(own)
-        if typical.kind == "values":
-            return value is not None and any(value == known for known, _ in typical.shares)
-        if isinstance(value, str):  # a day that no calendar has
-            return False
-        intervals: Any = typical.intervals  # of any size: without ends
-        return any(low is None or low <= value <= high for low, high in intervals)
-
-    def more_frequent(self, attribute: int, own: float, typical: Typical) -> str:
-        """Name the values that are more frequent than a typical one, if most rows have those."""
-        words = self.column(attribute)
-        share_of_own = dict(typical.shares).get(words.native(own), 1.0)
-        more = [(value, share) for value, share in typical.shares if share > share_of_own]
-        most = sum(share for _, share in more) >= 0.5
-        return f"{words.name} = {listed_values(words, more)}" if most else ""
-
-    def own_clause(self, attribute: int, node: int, own: float, typical: Typical, raw: str) -> str:
+    def own_clause(self, node: int, own: float, typical: Typical, raw: str) -> str:
         """Write what a row has instead of what is typical in a node."""
-        words, this = self.column(attribute), f"this {self.noun.singular} has"
+        attribute, this = self.access.targets[node], f"this {self.noun.singular} has"
+        words = self.column(attribute)
         if math.isnan(own):
             return f"it is missing for this {self.noun.singular}"
         if words.column.role == "nominal" and int(own) > len(words.column.categories):
@@ -122,90 +79,33 @@ class ModelWords:
             note = "is rare" if grouped else "was never seen in the training table"
             value = f"{words.name} = {raw}" if raw else "a value"
             return f"{this} {value}, which {note}"
-        value = self.value_text(attribute, own, raw, self._distance(attribute, node, own))
-        if self.access.is_continuous(attribute) or typical.kind == "missing":
+        if self.access.continuous[attribute]:
+            region = self.access.typical_region(node)
+            gap = min((max(low - own, own - high) for low, high in region), default=math.inf)
+            return f"{this} {words.value_text(own, distance=gap if gap > 0 else math.inf)}"
+        value = words.value_text(own)
+        if typical.kind == "missing":
             return f"{this} {value}"
-        count = self.access.own_count(attribute, node, own)
-        total = self.access.size(node) - self.access.n_missing(node)
+        count = self.access.own_count(node, own)
+        total = self.access.sizes[node] - self.access.n_missing(node)
         return f"{this} {words.name} = {value} ({count or 'none'} of {total:,})"
-
-    def value_text(
-        self, attribute: int, own: float, raw: str = "", distance: float = math.inf
-    ) -> str:
-        """Write a row's own value, with its unit; a ``distance`` that must remain visible."""
-        words = self.column(attribute)
-        if math.isnan(own):
-            return "missing"
-        if words.column.role == "nominal":
-            value = words.native(own)
-            return (raw or "unseen value") if value is None else words.category(value)
-        return words.with_unit(words.exact_text(own, distance))
-
-    def _distance(self, attribute: int, node: int, own: float) -> float:
-        """Return how far a value is from the typical region of a node."""
-        if not self.access.is_continuous(attribute):
-            return math.inf
-        gaps = [max(low - own, own - high) for low, high in self.access.typical_region(node)]
-        nearest = min(gaps, default=math.inf)
-        return nearest if nearest > 0 else math.inf
-
-    def _here(self, attribute: int, own: float, condition: Condition) -> str:
-        """Write the row's own value behind a condition that leaves it open."""
-        words = self.column(attribute)
-        if math.isnan(own):
-            return " (here missing)" if condition.kind != "missing" else ""
-        if words.column.role != "nominal":
-            return f" (here {words.exact_text(own)})"
-        known = own <= len(words.column.categories)
-        return f" (here {words.category(words.native(own))})" if known else ""
-
-    def _worded(self, node: int, values: Floats | None) -> dict[int, WordedCondition]:
-        """Return the worded conditions of a node, by attribute."""
-        worded = {}
-        for attribute in self.access.ranges(node):
-            made = self._make(node, attribute, math.inf)
-            if values is not None:
-                own = float(values[attribute])
-                if self._needs_own_words(attribute, made, own):
-                    made = self._make_condition(node, attribute, own)
-            if made is not None:
-                worded[attribute] = made
-        return worded
-
-    def _make_condition(self, node: int, attribute: int, own: float) -> WordedCondition | None:
-        allowed = self.access.ranges(node)[attribute]
-        close = self._close(attribute, self.access.size(node))
-        return make_condition(self.column(attribute), allowed, own, close)
 
     def _close(self, attribute: int, n: int) -> Close:
         """Tell for which rounded thresholds a condition of ``n`` rows keeps its rows."""
-        access, root = self.access, self.access.root(attribute)
+        access, root = self.access, self.access.roots[attribute]
         most = ROUNDED_OFF * n / max(1, access.model.n_rows)
-        if not access.is_continuous(attribute):
+        if not access.continuous[attribute]:
             step = self.column(attribute).step
             return lambda exact, rounded: abs(exact - rounded) < step
         return lambda exact, rounded: access.share_between(root, exact, rounded) <= most
 
-    def _needs_own_words(self, attribute: int, made: WordedCondition | None, own: float) -> bool:
-        """Tell whether a row's value is new, or between a threshold and its rounded form."""
-        column = self.access.columns[attribute]
-        if math.isnan(own):
-            return not column.n_missing
-        if column.role == "nominal":
-            return own > len(column.categories)
-        if column.distinct:
-            return own not in column.distinct
-        if column.display == "integer" and own != math.floor(own):
-            return True
-        return made is not None and not made.low < own <= made.high
-
     def _step(self, attribute: int) -> float:
         """Return the smallest difference that matters: a fiftieth of where most values are."""
         access = self.access
-        if not access.is_continuous(attribute):
+        if not access.continuous[attribute]:
             known = np.asarray(access.columns[attribute].distinct)
             return float(np.diff(known).min()) / 10 if len(known) > 1 else 1.0
-        root = access.root(attribute)
+        root = access.roots[attribute]
         region = access.typical_region(root)
         # The regions' widths, not the gaps between them: a few far values need no coarser digits.
         # The tip of a peak is as wide as its kernel.
@@ -226,3 +126,127 @@ def _names(model: Model) -> list[tuple[str, str]]:
         (name, unit) if often[name] == 1 else (column.name, "")
         for (name, unit), column in zip(split, model.schema.used, strict=True)
     ]
+
+
+def _values(words: ColumnWords, found: list[tuple[int, float]]) -> Typical:
+    known = words.column.distinct
+    values = [(place, known[place] if known else place + 1.0, part) for place, part in found]
+    shares = [(words.native(x), part) for _, x, part in values]
+    # Neighbouring values are a range, if there are three or more; two are best named.
+    runs = [
+        [value for _, value in run]
+        for _, run in groupby(enumerate(sorted(values)), lambda each: each[1][0] - each[0])
+    ]
+    if known and len(runs) < len(values) > 2:
+        spans = []
+        for run in runs:
+            first, last = words.exact_text(run[0][1]), words.exact_text(run[-1][1])
+            span = words.with_unit(first if len(run) == 1 else f"{first} to {last}")
+            spans.append(f"{span} ({percent(sum(part for _, _, part in run))})")
+        text = f"{words.name} {join(spans, 'or')}"
+    else:
+        text = f"{words.name} = {words.listed_values(shares)}"
+    share = sum(part for _, part in found)
+    return Typical("values", shares=tuple(shares), share=share, text=text)
+
+
+def _regions(access: ModelAccess, words: ColumnWords, node: int, own: float | None) -> Typical:
+    found, peak = access.typical_region(node), PEAK * access.bandwidth(node)
+    values = [
+        (low, high) if high - low >= peak else (low / 2 + high / 2,) * 2 for low, high in found
+    ]
+    region, values = _clipped(words, found), _clipped(words, values)
+    if not all(math.isfinite(end) for part in region for end in part):
+        return Typical("intervals", ((None, None),), text=f"{words.name} of any size")
+    if words.whole:
+        inner = [(math.ceil(low), math.floor(high)) for low, high in region]
+        pairs = zip(inner, region, strict=True)
+        region = [ends if ends[0] <= ends[1] else part for ends, part in pairs]
+    if own is not None and any(low <= own <= high for low, high in region):
+        own = None  # nothing about it has to be shown
+    shown = _simplified(_whole(values) if words.whole else values, words.step, own)
+    rho = access.model.method.density.rho
+    most = ROUNDED_OFF * rho * (1.0 - access.share_missing(node))
+
+    def close(end: float, rounded: float) -> bool:
+        return access.share_between(node, end, rounded) <= most
+
+    # No end is rounded past the middle of the gap to the next region.
+    middles = [before[1] / 2 + after[0] / 2 for before, after in pairwise(shown)]
+    limits = pairwise([-math.inf, *middles, math.inf])
+    parts = [
+        region_text(words, part, own, limit, close)
+        for part, limit in zip(shown, limits, strict=True)
+    ]
+    return Typical(
+        "intervals",
+        intervals=tuple((words.native(low), words.native(high)) for low, high in region),
+        share=rho,
+        text=f"{words.name} {words.with_unit(join(parts, 'or'))}",
+    )
+
+
+def _clipped(words: ColumnWords, region: list[Ends]) -> list[Ends]:
+    """Cut off what smoothing has added beyond the smallest and the largest value."""
+    lowest = -math.inf if words.column.low is None else words.column.low
+    highest = math.inf if words.column.high is None else words.column.high
+    parts = [(max(low, lowest), min(high, highest)) for low, high in region]
+    return [(low, high) for low, high in parts if low <= high] or region
+
+
+def _simplified(region: list[Ends], step: float, own: float | None) -> list[Ends]:
+    """Bridge gaps too narrow to mention, then the narrowest ones until few regions are left."""
+    parts = list(region)
+    while True:
+        gaps = sorted(
+            (after[0] - before[1], min(before[1] - before[0], after[1] - after[0]), k)
+            for k, (before, after) in enumerate(pairwise(parts))
+            if own is None or not before[1] < own < after[0]  # what the sentence is about
+        )
+        # A narrow outpost close by belongs to its neighbour.
+        small = [k for gap, width, k in gaps if gap < step or width < gap < 5 * step]
+        if not small and not (gaps and len(parts) > MAX_REGIONS):
+            return parts
+        k = small[0] if small else gaps[0][2]
+        parts[k : k + 2] = [(parts[k][0], parts[k + 1][1])]
+
+
+def region_text(
+    words: ColumnWords, region: Ends, own: float | None, limits: Ends, close: Close
+) -> str:
+    """Write a region with few digits, within ``limits``; a value outside of it looks outside."""
+    low, high = region
+    if high - low < words.step / 5:  # a peak: its middle is enough
+        middle = low / 2 + high / 2
+        low = high = round(middle) if words.whole else middle
+    if own is not None and low <= own <= high:
+        own = None
+    if not words.is_number or low == high:
+        step = min(words.step, max(high - low, words.step) / 5)
+        if own is not None:
+            step = min(step, max(low - own, own - high))
+        first, last = words.text(low, step), words.text(high, step)
+        return first if first == last else f"{first} to {last}"
+    below, above = limits
+    if own is not None:
+        below, above = (max(below, own), above) if own < low else (below, min(above, own))
+    most = SHIFT * (high - low)
+
+    def fits(end: float, shown: float) -> bool:
+        return below < shown < above and abs(end - shown) <= most and close(end, shown)
+
+    return f"{words.rounded(low, partial(fits, low))} to {words.rounded(high, partial(fits, high))}"
+
+
+def _whole(region: list[Ends]) -> list[Ends]:
+    """Return the whole numbers (or days) inside the regions, neighbours joined."""
+    joined: list[Ends] = []
+    for low, high in region:
+        first, last = math.ceil(low), math.floor(high)
+        if first > last:  # a region between two whole numbers: the nearest one
+            first = last = round((low + high) / 2)
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from admercs.arrays import Array, Bools, Floats
+from admercs.explain import Context, Explanations, Reason, RowExplanation
 from admercs.explain.access import Model
-from admercs.explain.collection import Explanations
 from admercs.explain.column_words import TICKS, ColumnWords, time_unit
 from admercs.explain.model_words import ModelWords
-from admercs.explain.records import Context, Reason, RowExplanation
-from admercs.explain.rendering import label_text, score_text
+from admercs.explain.records import label_text, score_text
 from admercs.table import prepare, read_frame
-from admercs.table.columns import Column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,17 +33,20 @@ MAX_TICKS = 30  # categories named on an axis
 LEGEND = 0.35  # room above what is shown, as a part of its height
 
 
-def _pyplot() -> Any:
+def _axes(size: tuple[float, float], n: int = 1) -> Array:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install admercs[plot]") from error
-    return plt
+    axes: Array = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False)[1][0]
+    return axes
 
 
-def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return the axes given, or those of a new figure."""
-    return _pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+def _finish(ax: Axes, title: str, **legend: Any) -> Axes:
+    ax.set_title(fill(title, 68), fontsize=9, loc="left")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=8, **legend)
+    return ax
 
 
 def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
@@ -53,24 +54,19 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
 
     It is drawn on ``ax``, by default on a new figure, and the axes are returned.
     """
-    ax = _axes(ax, (6.2, 3.6))
+    ax = _axes((6.2, 3.6))[0] if ax is None else ax
     words = ModelWords(model)
     access = words.access
-    if reason.node >= access.n_nodes or access.size(reason.node) != reason.n:
+    if reason.node >= len(access.sizes) or access.sizes[reason.node] != reason.n:
         raise ValueError("The reason comes from another model: explain the row with this one.")
-    attribute = [column.name for column in access.columns].index(reason.target)
-    root = access.root(attribute)
     node = access.scoring_node(reason.node) if reason.kind == "context" else reason.node
     presence = reason.typical is not None and reason.typical.kind in {"missing", "recorded"}
-    if access.is_continuous(attribute) and not presence:
-        _draw_densities(ax, words, (node, root), reason)
+    if access.continuous[access.targets[node]] and not presence:
+        _draw_densities(ax, words, node, reason)
     else:
-        _draw_bars(ax, words, (node, root), reason, presence)
-    ax.set_title(fill(reason.text, 68), fontsize=9, loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
+        _draw_bars(ax, words, node, reason, presence)
     ax.set_ylim(0, 1 + LEGEND)
-    ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper left")
-    return ax
+    return _finish(ax, reason.text, ncols=2, loc="upper left")
 
 
 def plot_row(model: Model, row: RowExplanation, top: int = 3) -> Array:
@@ -78,20 +74,15 @@ def plot_row(model: Model, row: RowExplanation, top: int = 3) -> Array:
     reasons = row.reasons[:top]
     if not reasons:
         raise ValueError(f"there are no reasons to show for {label_text(row.label)}")
-    plt = _pyplot()
-    figure, axes = plt.subplots(
-        1, len(reasons), figsize=(5.2 * len(reasons), 3.8), layout="constrained", squeeze=False
-    )
-    for ax, reason in zip(axes[0], reasons, strict=True):
+    axes = _axes((5.2 * len(reasons), 3.8), len(reasons))
+    for ax, reason in zip(axes, reasons, strict=True):
         plot_reason(model, reason, ax)
-        ax.set_title(
-            f"{reason.share:.0%} of the evidence\n{fill(reason.text, 58)}", fontsize=8, loc="left"
-        )
+        title = f"{reason.share:.0%} of the evidence\n{fill(reason.text, 58)}"
+        ax.set_title(title, fontsize=8, loc="left")
     note = ", mainly by association" if row.by_association else ""
-    figure.suptitle(
-        f"{label_text(row.label)}: score {score_text(row.score)}{note}", x=0.01, ha="left"
-    )
-    return np.asarray(axes[0])
+    title = f"{label_text(row.label)}: score {score_text(row.score)}{note}"
+    axes[0].figure.suptitle(title, x=0.01, ha="left")
+    return axes
 
 
 def plot_context(model: Model, context: Context, X: Any, ax: Axes | None = None) -> Axes:
@@ -100,34 +91,26 @@ def plot_context(model: Model, context: Context, X: Any, ax: Axes | None = None)
     ``X`` has the rows to show, usually the training table. They are drawn on ``ax``, by default on
     a new figure, and the axes are returned.
     """
-    ax = _axes(ax, (6.2, 4.6))
+    ax = _axes((6.2, 4.6))[0] if ax is None else ax
     frame = read_frame(X)
     values = prepare(frame, model.schema).block(0, frame.n_rows)
     words = ModelWords(model)
-    attribute = words.access.attribute_of(context.leaf)
-    columns = words.access.columns
-    holds = {
-        m: allowed.contains(values[m], nominal=columns[m].role == "nominal")
-        for m, allowed in words.access.ranges(context.leaf).items()
-    }
+    access = words.access
+    ranges = access.ranges(context.leaf)
+    holds = {m: allowed.contains(values[m]) for m, allowed in ranges.items()}
     inside = np.logical_and.reduce(list(holds.values()) or [np.ones(values.shape[1], dtype=bool)])
-    x, y = telling_attributes(holds, [attribute, *range(len(values))])
-    points = [
-        _axis_values(words.column(m), _show_missing(words.column(m), values[m]), jitter=k)
-        for k, m in enumerate((x, y))
-    ]
+    shown = telling_attributes(holds, [access.targets[context.leaf], *range(len(values))])
     # Beyond some thousands, more points only make a larger file.
     few = np.flatnonzero(~inside)[:: 1 + int((~inside).sum()) // MAX_POINTS]
-    others, members = ([part[rows] for part in points] for rows in (few, np.flatnonzero(inside)))
-    ax.scatter(others[0], others[1], c=_LIGHT, s=12, linewidths=0, label="other rows")
+    columns = [words.column(m) for m in shown]
+    places = (_show_missing(column, values[m]) for column, m in zip(columns, shown, strict=True))
+    x, y = (_axis_values(columns[k], place, jitter=k) for k, place in enumerate(places))
+    ax.scatter(x[few], y[few], c=_LIGHT, s=12, linewidths=0, label="other rows")
     name = f"the context (n = {context.n:,})"
-    ax.scatter(members[0], members[1], c=_DARK, s=34, marker="D", linewidths=0, label=name)
-    _label_axis(ax, words.column(x), "x", missing=bool(np.isnan(values[x]).any()))
-    _label_axis(ax, words.column(y), "y", missing=bool(np.isnan(values[y]).any()))
-    ax.set_title(fill(context.text, 68), fontsize=9, loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=8)
-    return ax
+    ax.scatter(x[inside], y[inside], c=_DARK, s=34, marker="D", linewidths=0, label=name)
+    for k, m in enumerate(shown):
+        _label_axis(ax, columns[k], "xy"[k], missing=bool(np.isnan(values[m]).any()))
+    return _finish(ax, context.text)
 
 
 def telling_attributes(holds: dict[int, Bools], others: list[int]) -> tuple[int, int]:
@@ -154,7 +137,8 @@ def plot_cells(
     cells = np.array([[row.cells[name] for name in names] for row in chosen])
     order = np.argsort(-cells.sum(axis=0), kind="stable")[:attributes]
     cells = cells[:, order]
-    ax = _axes(ax, (2.6 + 0.5 * len(order), 1.9 + 0.28 * len(chosen)))
+    size = (2.6 + 0.5 * len(order), 1.9 + 0.28 * len(chosen))
+    ax = _axes(size)[0] if ax is None else ax
     image = ax.imshow(cells, cmap="Greys", vmin=0, aspect="auto")
     highest = max(float(cells.max()), 1e-12)
     for i, j in zip(*np.nonzero(cells >= 0.1 * highest), strict=True):
@@ -167,19 +151,17 @@ def plot_cells(
     return ax
 
 
-def _draw_densities(ax: Axes, words: ModelWords, nodes: tuple[int, int], reason: Reason) -> None:
-    access, (node, root) = words.access, nodes
-    column = words.column(access.attribute_of(root))
-    own = column.working(reason.value)
+def _draw_densities(ax: Axes, words: ModelWords, node: int, reason: Reason) -> None:
+    access, attribute = words.access, words.access.targets[node]
+    column, root = words.column(attribute), access.roots[attribute]
+    own, name = column.working(reason.value), _group_name(words, node, reason)
     # Each to its own height: a narrow context would make the whole table a flat line.
-    x, heights = _recorded(column.column, *access.visible_curve(node))
-    drawn = x
+    x, heights = _recorded(words, node)
+    drawn, all_heights = _recorded(words, root)
     if node != root:
-        all_x, all_heights = _recorded(column.column, *access.visible_curve(root))
-        drawn = np.concatenate((x, all_x))
         line: dict[str, Any] = {"color": _MIDDLE, "lw": 1.2, "label": "whole table"}
-        ax.plot(_axis_values(column, all_x), all_heights, "--", **line)
-    name = "whole table" if node == root else _group_name(words, node, reason)
+        ax.plot(_axis_values(column, drawn), all_heights, "--", **line)
+        drawn = np.concatenate((x, drawn))
     ax.plot(_axis_values(column, x), heights, color=_DARK, lw=1.8, label=name)
     regions = [] if reason.typical is None else access.typical_region(node)
     for k, (begin, end) in enumerate(regions):
@@ -200,65 +182,61 @@ def _draw_densities(ax: Axes, words: ModelWords, nodes: tuple[int, int], reason:
 
 def _group_name(words: ModelWords, node: int, reason: Reason) -> str:
     """Name the rows of a node: those of the reason, or more (see ``Context.typical``)."""
-    n = words.access.size(node)
+    n = words.access.sizes[node]
+    if words.access.is_root(node):
+        return "whole table"
     return f"these rows (n = {n:,})" if n == reason.n else f"rows compared with (n = {n:,})"
 
 
 def _in_sight(own: float, drawn: Floats) -> tuple[float, str]:
     """Return where to mark a value: one so far out that no curve could be seen, at the edge."""
-    if not len(drawn):
-        return own, ""
-    low, high = float(drawn.min()), float(drawn.max())
-    if own - high > FAR * (high - low):
-        return high + 0.2 * (high - low), ", far to the right"
-    if low - own > FAR * (high - low):
-        return low - 0.2 * (high - low), ", far to the left"
-    return own, ""
+    low, high = (float(drawn.min()), float(drawn.max())) if len(drawn) else (own, own)
+    width = high - low
+    if own - high > FAR * width:
+        return high + 0.2 * width, ", far to the right"
+    return (low - 0.2 * width, ", far to the left") if low - own > FAR * width else (own, "")
 
 
-def _recorded(column: Column, x: Floats, heights: Floats) -> tuple[Floats, Floats]:
-    """Cut off what smoothing has added beyond the smallest and the largest value."""
-    low, high = column.low, column.high
-    if low is None or high is None:
+def _recorded(words: ModelWords, node: int) -> tuple[Floats, Floats]:
+    """Return a curve without what smoothing has added beyond the smallest and largest value."""
+    column = words.access.columns[words.access.targets[node]]
+    x, heights = words.access.visible_curve(node)
+    if column.low is None or column.high is None:
         return x, heights
-    inside = (x >= low) & (x <= high)
+    inside = (x >= column.low) & (x <= column.high)
     return (x[inside], heights[inside]) if inside.sum() > 1 else (x, heights)
 
 
-def _shares(words: ModelWords, attribute: int, node: int, presence: bool) -> dict[str, float]:
+def _shares(words: ModelWords, node: int, presence: bool) -> dict[str, float]:
     """Return a target's values in words, or whether there is one, and their shares in a node."""
-    access = words.access
-    n = max(1, access.size(node))
-    missing = access.n_missing(node) / n
+    access, attribute = words.access, words.access.targets[node]
+    n, missing = max(1, access.sizes[node]), access.share_missing(node)
     if presence:
         return {"recorded": 1.0 - missing, "missing": missing}
-    names, counts = words.value_names(attribute), access.value_counts(node).tolist()
+    names, counts = words.column(attribute).value_names(), access.value_counts(node).tolist()
     shares = {name: count / n for name, count in zip(names, counts, strict=False)}
     return shares | ({"missing": missing} if access.columns[attribute].n_missing else {})
 
 
-def _draw_bars(
-    ax: Axes, words: ModelWords, nodes: tuple[int, int], reason: Reason, presence: bool
-) -> None:
-    node, root = nodes
-    attribute = words.access.attribute_of(root)
-    column = words.column(attribute)
+def _draw_bars(ax: Axes, words: ModelWords, node: int, reason: Reason, presence: bool) -> None:
+    attribute = words.access.targets[node]
+    root, column = words.access.roots[attribute], words.column(attribute)
     own = reason.value_text.removesuffix(f" {column.unit}")
     if presence:
         own = "missing" if reason.value is None else "recorded"
-    shares, overall = (_shares(words, attribute, each, presence) for each in nodes)
+    shares, overall = (_shares(words, each, presence) for each in (node, root))
     order = sorted(shares, key=lambda name: -max(shares[name], overall[name]))
     kept = {*order[:MAX_BARS], own}
     labels = [name for name in shares if name in kept] + ([] if own in shares else [own])
     here = [shares.get(name, 0.0) for name in labels]
     place = np.arange(len(labels))
+    style: dict[str, Any] = {"edgecolor": _DARK, "label": _group_name(words, node, reason)}
     if node == root:
-        bars = ax.bar(place, here, 0.7, color=_LIGHT, edgecolor=_DARK, label="whole table")
+        bars = ax.bar(place, here, 0.7, color=_LIGHT, **style)
     else:
         whole = [overall.get(name, 0.0) for name in labels]
         ax.bar(place + 0.2, whole, 0.4, color="white", edgecolor=_MIDDLE, label="whole table")
-        name = _group_name(words, node, reason)
-        bars = ax.bar(place - 0.2, here, 0.4, color=_MIDDLE, edgecolor=_DARK, label=name)
+        bars = ax.bar(place - 0.2, here, 0.4, color=_MIDDLE, **style)
     at = labels.index(own)
     x, label = bars[at].get_x() + bars[at].get_width() / 2, f"this row: {reason.value_text}"
     ax.plot([x], [here[at] + 0.04], marker="v", color=_ACCENT, ms=9, ls="", label=label)
@@ -281,17 +259,14 @@ def _axis_values(words: ColumnWords, x: Floats, jitter: int | None = None) -> Ar
     if jitter is not None and (column.role == "nominal" or column.distinct):
         gap = 1.0 if len(column.distinct) < 2 else float(np.diff(column.distinct).min())
         # Always the same picture for the same table.
-        noise = np.random.default_rng(jitter).uniform(-0.25, 0.25, len(x))
-        spread = spread + gap * noise
+        spread = spread + gap * np.random.default_rng(jitter).uniform(-0.25, 0.25, len(x))
     return spread
 
 
 def _show_missing(words: ColumnWords, x: Floats) -> Floats:
     """Give missing values a place: category 0, or a little below the least number."""
-    if words.column.role == "nominal":
+    if words.column.role == "nominal" or np.isnan(x).all():
         return np.nan_to_num(x)
-    if np.isnan(x).all():
-        return np.zeros(len(x))
     low, high = np.nanmin(x), np.nanmax(x)
     return np.where(np.isnan(x), low - 0.08 * (high - low), x)
 
@@ -308,21 +283,19 @@ def _scale(words: ColumnWords) -> tuple[float, str]:
     return 1.0, words.unit
 
 
-def _label_axis(
-    ax: Axes, words: ColumnWords, which: Literal["x", "y"], *, missing: bool = False
-) -> None:
+def _label_axis(ax: Axes, words: ColumnWords, which: str, *, missing: bool = False) -> None:
     """Name an axis and its categories; ``missing`` if `_show_missing` has put values on it."""
     column, unit = words.column, _scale(words)[1]
     label = f"{words.name} ({unit})" if unit else words.name
     if missing and column.role != "nominal":
         label += f", missing values at the {'left' if which == 'x' else 'bottom'}"
-    (ax.set_xlabel if which == "x" else ax.set_ylabel)(label)
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_label_text(label)
     if column.role == "nominal":
         names = [words.category(value) for value in column.categories[:MAX_TICKS]]
-        first = ["missing"] if missing else []
-        ticks = ax.set_xticks if which == "x" else ax.set_yticks
-        places = range(1 - len(first), len(names) + 1)
-        ticks(places, [*first, *names], fontsize=8 if len(names) <= 12 else 6)
+        places = range(0 if missing else 1, len(names) + 1)
+        size = 8 if len(names) <= 12 else 6
+        axis.set_ticks(places, ["missing", *names] if missing else names, fontsize=size)
     long = column.role == "nominal" and len(column.categories) > 6
     if which == "x" and (long or column.display in {"date", "datetime"}):
         ax.tick_params(axis="x", rotation=30)

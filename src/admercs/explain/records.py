@@ -6,21 +6,30 @@ Everything is worked out before a record is made: showing one computes nothing.
 from __future__ import annotations
 
 import datetime as dt
+import importlib
+import importlib.util
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
-
-from admercs.explain import rendering
 
 ConditionKind = Literal["interval", "values", "excluded", "missing", "recorded"]
 TypicalKind = Literal["intervals", "values", "missing", "recorded"]
 ReasonKind = Literal["pattern", "context", "isolation", "neighbours"]
+FrameKind = Literal["pandas", "polars"]
 Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
+
+SCHEMA_VERSION = 1
+_MUTED = "opacity:.65"
+_FRAMES = ("pandas", "polars")
+_FRAME_COLUMNS = (
+    *("label", "score", "percentile", "by_association", "rank", "kind", "target"),
+    *("value", "conditions", "typical", "n", "likelihood", "evidence", "share", "context", "text"),
+)
 
 
 def plain(value: Any) -> Any:
@@ -47,6 +56,34 @@ def is_count(number: object) -> bool:
     return not isinstance(number, bool) and isinstance(number, Integral) and int(number) >= 0
 
 
+def label_text(label: object) -> str:
+    """Name a row: by its label, or by its number."""
+    return label if isinstance(label, str) else f"row {label}"
+
+
+def score_text(score: float) -> str:
+    """Write a score so that it does not look perfect."""
+    if score > 0.9999:
+        return "> 0.9999"
+    if score < 0.99:
+        return f"{score:.2f}"
+    decimals = 3 if score < 0.999 else 4
+    return f"{int(score * 10**decimals) / 10**decimals:.{decimals}f}".rstrip("0")
+
+
+def rank_text(percentile: float) -> str:
+    """Compare a row with the training table."""
+    if percentile >= 100:
+        return "more anomalous than all other rows of the table"
+    shown = int(percentile * 10) / 10 if percentile > 99 else int(percentile)
+    return f"more anomalous than {shown:g}% of the table"
+
+
+def association_text(row: Any) -> str:
+    """Mark rows that are anomalous mainly by association."""
+    return "mainly by association" if row.by_association else ""
+
+
 def _like_bound(value: Any, bound: Value) -> Any:
     """Return a date or time from a table in the form of the bound it is compared with."""
     if isinstance(bound, str | int | float | None):
@@ -55,9 +92,8 @@ def _like_bound(value: Any, bound: Value) -> Any:
         value = value.astype(f"{value.dtype.kind}8[us]").item()
     elif hasattr(value, "to_pydatetime"):
         value = value.to_pydatetime()
-    if isinstance(value, dt.datetime) and not isinstance(bound, dt.datetime):
-        return value.date()
-    return value
+    is_moment = isinstance(value, dt.datetime) and not isinstance(bound, dt.datetime)
+    return value.date() if is_moment else value
 
 
 @dataclass(frozen=True)
@@ -79,21 +115,6 @@ class Record:
 class Condition(Record):
     """What holds for one attribute in a context.
 
-    Attributes
-    ----------
-    attribute : str
-        Name of the column.
-    kind : {"interval", "values", "excluded", "missing", "recorded"}
-        Between bounds, one of some values, none of them, no value at all, or any value.
-    low, high : number, date, … or None
-        The bounds of an interval, ``low < x <= high``; None where it is open.
-    values : tuple
-        The categories of the kinds ``"values"`` and ``"excluded"``.
-    missing : bool
-        Whether a missing value satisfies the condition too.
-    text : str
-        The condition in words.
-
     Examples
     --------
     >>> Condition("age", "interval", low=17.5, high=30.5, text="age 18 to 30").holds(30)
@@ -102,13 +123,13 @@ class Condition(Record):
     False
     """
 
-    attribute: str
-    kind: ConditionKind
-    low: Value = None
+    attribute: str  # name of the column
+    kind: ConditionKind  # between bounds, one of some values, none of them, no value, any value
+    low: Value = None  # the bounds of an interval, low < x <= high; None where it is open
     high: Value = None
-    values: tuple[Value, ...] = ()
-    missing: bool = False
-    text: str = ""
+    values: tuple[Value, ...] = ()  # the categories of the kinds "values" and "excluded"
+    missing: bool = False  # whether a missing value satisfies the condition too
+    text: str = ""  # the condition in words
 
     def holds(self, value: Any) -> bool:
         """Tell whether a value, given as in the table (None or NaN when missing), satisfies it."""
@@ -120,34 +141,19 @@ class Condition(Record):
             return bool(above and (self.high is None or value <= self.high))
         if self.kind == "values":
             return value in self.values
-        if self.kind == "excluded":
-            return value not in self.values
-        return self.kind == "recorded"
+        return self.kind == "recorded" or (self.kind == "excluded" and value not in self.values)
 
 
 @dataclass(frozen=True)
 class Typical(Record):
-    """What is typical for the target of a context.
+    """What is typical for the target of a context."""
 
-    Attributes
-    ----------
-    kind : {"intervals", "values", "missing", "recorded"}
-        Regions of highest density, values with their shares, usually no value, or usually one.
-    intervals : tuple of (low, high)
-        The regions, both ends included.
-    shares : tuple of (value, share)
-        The typical values, most frequent first.
-    share : float
-        The share of the recorded values (of ``"missing"`` and ``"recorded"``: all rows) it covers.
-    text : str
-        The same in words.
-    """
-
+    # regions of highest density, values with their shares, usually no value, or usually one
     kind: TypicalKind
-    intervals: tuple[tuple[Value, Value], ...] = ()
-    shares: tuple[tuple[Value, float], ...] = ()
-    share: float = 1.0
-    text: str = ""
+    intervals: tuple[tuple[Value, Value], ...] = ()  # the regions, both ends included
+    shares: tuple[tuple[Value, float], ...] = ()  # values and shares, most frequent first
+    share: float = 1.0  # of the recorded values (of "missing" and "recorded": all rows) it covers
+    text: str = ""  # the same in words
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; the page on explanations describes its fields."""
@@ -159,52 +165,27 @@ class Typical(Record):
 class Reason(Record):
     """One reason for a row's score.
 
-    Attributes
-    ----------
-    kind : {"pattern", "context", "isolation", "neighbours"}
-        The row breaks a pattern, is in an anomalous context, or is like rows that are anomalous.
-    target : str
-        The unusual attribute; of a context: the one it was found for.
-    value, value_text : number, text, date, … or None; str
-        The row's own value of the target, None when it is missing, and the same in words.
-    conditions : tuple of Condition
-        What the row has in common with the rows it is compared with. Empty: the whole table.
-    typical : Typical or None
-        What is typical among those rows; only of a pattern.
-    n : int
-        Training rows that satisfy the conditions.
-    likelihood : float or None
-        How likely the row's value is there, from 0 to 1 (typical); only of a pattern.
-    evidence, share : float
-        The part of the row's evidence due to this reason and those in ``also``; its fraction.
-    context : int
-        The row's leaf in the target's tree, for ``describe_context``.
-    node : int
-        The node of that tree whose rows the row is compared with: the leaf, or a node above it.
-    also : tuple of Reason
-        The same finding seen from the other attributes of the relation.
-    rows, labels : tuple of int, tuple of str
-        Of ``"neighbours"``: the training rows that contribute most, by number from 0 and by name.
-    text : str
-        The reason as a sentence.
+    The row breaks a pattern, is in an anomalous context, is unlike all other rows (isolation), or
+    is like rows that are anomalous (neighbours). ``conditions`` are what the row has in common with
+    the ``n`` training rows it is compared with; without any, these are the whole table.
     """
 
     kind: ReasonKind
-    target: str
-    value: Value
-    value_text: str
+    target: str  # the unusual attribute; of a context: the one it was found for
+    value: Value  # the row's own value of the target, None when it is missing
+    value_text: str  # the same in words
     conditions: tuple[Condition, ...]
-    typical: Typical | None
+    typical: Typical | None  # what is typical among those rows; only of a pattern
     n: int
-    likelihood: float | None
-    evidence: float
-    share: float
-    context: int
-    node: int
-    also: tuple[Reason, ...] = ()
-    rows: tuple[int, ...] = ()
-    labels: tuple[str, ...] = ()
-    text: str = ""
+    likelihood: float | None  # of the value there, from 0 to 1 (typical); only of a pattern
+    evidence: float  # the part of the row's evidence due to this reason and those in ``also``
+    share: float  # its fraction
+    context: int  # the row's leaf in the target's tree, for ``describe_context``
+    node: int  # the node of that tree whose rows it is compared with: the leaf, or one above it
+    also: tuple[Reason, ...] = ()  # the same finding seen from other attributes of the relation
+    rows: tuple[int, ...] = ()  # similar training rows that contribute most, by number from 0 …
+    labels: tuple[str, ...] = ()  # … and by name
+    text: str = ""  # the reason as a sentence
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -218,113 +199,177 @@ class Reason(Record):
 
 @dataclass(frozen=True)
 class RowExplanation(Record):
-    """Why a row got its score.
+    """Why a row got its score: ``1 - exp(-evidence)``, where reasons and ``rest`` add up to it."""
 
-    Attributes
-    ----------
-    label : hashable
-        The row's label in the table that was given, or its number.
-    score, evidence : float
-        How anomalous the row is: ``score = 1 - exp(-evidence)``. Reasons and ``rest`` add up to it.
-    percentile : float
-        Percentage of the training rows that are less anomalous.
-    reasons : tuple of Reason
-        The strongest reasons, strongest first; those about other rows (``"isolation"`` and
-        ``"neighbours"``) come last.
-    rest, n_rest : float, int
-        The evidence and the number of the reasons that are not listed.
-    by_association : bool
-        Whether more than half of the evidence comes from anomalous contexts and similar rows.
-    cells : dict of str to float
-        The evidence per attribute; it adds up to ``evidence`` as well.
-    """
-
-    label: Any
+    label: Any  # the row's label in the table that was given, or its number
     score: float
     evidence: float
-    percentile: float
-    reasons: tuple[Reason, ...]
-    rest: float = 0.0
-    n_rest: int = 0
-    by_association: bool = False
-    cells: Mapping[str, float] = field(default_factory=dict)
+    percentile: float  # percentage of the training rows that are less anomalous
+    reasons: tuple[Reason, ...]  # strongest first; those about other rows come last
+    rest: float = 0.0  # the evidence of the reasons that are not listed
+    n_rest: int = 0  # their number
+    by_association: bool = False  # whether most evidence is from contexts and similar rows
+    cells: Mapping[str, float] = field(default_factory=dict)  # evidence per attribute; adds up too
+
+    def _rest(self) -> tuple[str, str]:
+        """Count the reasons that are not listed; also return their share."""
+        if not self.n_rest or self.rest < 0.005 * self.evidence:
+            return "", ""
+        what = "reason" if self.n_rest == 1 else "reasons"
+        return f"{self.n_rest} weaker {what}", f"{self.rest / self.evidence:.0%}"
 
     def __str__(self) -> str:
-        return rendering.row_text(self)
+        head = [label_text(self.label), f"score {score_text(self.score)}"]
+        if self.evidence <= 0:
+            return "   ".join([*head, "nothing unusual"])
+        head += [rank_text(self.percentile), association_text(self)]
+        lines = ["   ".join(filter(None, head))]
+        for rank, reason in enumerate(self.reasons, 1):
+            unit = " of the evidence" if rank == 1 else ""
+            lines.append(f"  {rank}. {reason.text}   ({reason.share:.0%}{unit})")
+        rest, share = self._rest()
+        return "\n".join([*lines, f"     and {rest}   ({share})"] if rest else lines)
 
     def _repr_html_(self) -> str:
-        return rendering.row_html(self)
+        note = rank_text(self.percentile) if self.evidence > 0 else "nothing unusual"
+        head = (
+            f"<strong>{escape(label_text(self.label))}</strong> &ensp;score "
+            f'{escape(score_text(self.score))} &ensp;<span style="{_MUTED}">{escape(note)}</span>'
+        )
+        if self.by_association:
+            head += f" &ensp;<em>{association_text(self)}</em>"
+        items = "".join(
+            f'<tr><td style="text-align:right;vertical-align:top;white-space:nowrap">'
+            f'{reason.share:.0%}</td><td style="vertical-align:top;min-width:4em">'
+            f'<div style="background:currentColor;opacity:.5;height:.7em;margin-top:.25em;'
+            f'width:{max(1, round(100 * reason.share))}%"></div></td>'
+            f'<td style="text-align:left">{escape(reason.text)}</td></tr>'
+            for reason in self.reasons
+        )
+        rest, share = self._rest()
+        if rest:
+            items += (
+                f'<tr style="{_MUTED}"><td style="text-align:right">{share}</td>'
+                f'<td></td><td style="text-align:left">{rest}</td></tr>'
+            )
+        return f'<div style="margin:.5em 0">{head}<table>{items}</table></div>'
 
 
 @dataclass(frozen=True)
 class Context(Record):
-    """A group of similar rows: a leaf of one of the trees.
+    """A group of similar rows: a leaf of one of the trees."""
 
-    Attributes
-    ----------
-    leaf : int
-        Its number, as in ``Reason.context``.
-    target : str
-        The attribute whose tree it belongs to.
-    conditions : tuple of Condition
-        What its rows have in common.
-    n : int
-        Training rows in it.
-    score : float
-        λ: near 1 when nearly all of its rows are anomalous.
-    members : tuple of int
-        Numbers of those training rows (the first 1,000); empty for a normal context.
-    typical : Typical
-        What is typical for the target among the rows that its rows are compared with.
-    also : tuple of Context
-        Contexts found for other attributes that hold nearly the same rows.
-    text : str
-        The context as a sentence.
-    """
-
-    leaf: int
-    target: str
-    conditions: tuple[Condition, ...]
-    n: int
-    score: float
-    members: tuple[int, ...]
-    typical: Typical
-    also: tuple[Context, ...] = ()
-    text: str = ""
+    leaf: int  # its number, as in ``Reason.context``
+    target: str  # the attribute whose tree it belongs to
+    conditions: tuple[Condition, ...]  # what its rows have in common
+    n: int  # training rows in it
+    score: float  # λ: near 1 when nearly all of its rows are anomalous
+    members: tuple[int, ...]  # numbers of the first 1,000 of them; empty for a normal context
+    typical: Typical  # of the target, among the rows that its rows are compared with
+    also: tuple[Context, ...] = ()  # contexts of other attributes with nearly the same rows
+    text: str = ""  # the context as a sentence
 
     def _repr_html_(self) -> str:
-        return rendering.context_html(self)
+        return (
+            f"<div><strong>{escape(self.text)}</strong><br>"
+            f'<span style="{_MUTED}">score {escape(score_text(self.score))}, found for '
+            f"{escape(self.target)}, context {self.leaf}</span></div>"
+        )
 
 
 @dataclass(frozen=True)
 class Pattern(Record):
-    """What is normal: rows with …, typically have ….
+    """What is normal: rows with …, typically have …."""
 
-    Attributes
-    ----------
-    node : int
-        The node whose rows follow the pattern.
-    target : str
-        The attribute it is about.
-    conditions : tuple of Condition
-        For which rows.
-    typical : Typical
-        What is typical there.
-    n : int
-        Training rows in it.
-    strength : float
-        The information about the target, in nats, averaged over all rows.
-    also : tuple of Pattern
-        The same relation seen from its other attributes.
-    text : str
-        The pattern as a sentence.
+    node: int  # whose rows follow the pattern
+    target: str  # the attribute it is about
+    conditions: tuple[Condition, ...]  # for which rows
+    typical: Typical  # what is typical there
+    n: int  # training rows in it
+    strength: float  # the information about the target, in nats, averaged over all rows
+    also: tuple[Pattern, ...] = ()  # the same relation seen from its other attributes
+    text: str = ""  # the pattern as a sentence
+
+
+@dataclass(frozen=True)
+class Explanations(Sequence[RowExplanation]):
+    """A sequence of row explanations, in the order of the rows.
+
+    ``frame`` is the library of the table that was explained, if it was pandas or polars.
+
+    Examples
+    --------
+    >>> explanations = Explanations((RowExplanation("a", 0.0, 0.0, 0.0, ()),))
+    >>> len(explanations), explanations[0].label
+    (1, 'a')
+    >>> print(explanations)
+    a   score 0.00   nothing unusual
     """
 
-    node: int
-    target: str
-    conditions: tuple[Condition, ...]
-    typical: Typical
-    n: int
-    strength: float
-    also: tuple[Pattern, ...] = ()
-    text: str = ""
+    rows: tuple[RowExplanation, ...] = ()
+    frame: FrameKind | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> RowExplanation: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Explanations: ...
+
+    def __getitem__(self, index: int | slice) -> RowExplanation | Explanations:
+        if isinstance(index, slice):
+            return Explanations(self.rows[index], self.frame)
+        if not -len(self.rows) <= index < len(self.rows):
+            count = len(self.rows)
+            raise IndexError(f"there is no explanation {index}: {count} rows were explained")
+        return self.rows[index]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.rows))
+
+    def _repr_html_(self) -> str:
+        return "".join(row._repr_html_() for row in self.rows) or "<p>no rows</p>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict; the page on explanations describes its fields."""
+        return {"version": SCHEMA_VERSION, "rows": [row.to_dict() for row in self.rows]}
+
+    def to_frame(self, library: FrameKind | None = None) -> Any:
+        """Return one line per reason as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            Whose frame. By default that of the table that was explained; if that was neither,
+            pandas if it is installed, else polars.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``label``, ``score``, ``percentile``, ``by_association``, ``rank`` (1 is the
+            strongest reason), ``kind``, ``target``, ``value``, ``conditions``, ``typical``, ``n``,
+            ``likelihood``, ``evidence``, ``share``, ``context`` and ``text``. Values are in words,
+            since one column holds those of many. A row without reasons has no line.
+        """
+        lines = [
+            vars(row) | vars(reason) | {"rank": rank, "value": reason.value_text}
+            for row in self.rows
+            for rank, reason in enumerate(row.reasons, 1)
+        ]
+        for line in lines:
+            line["conditions"] = " and ".join(map(str, line["conditions"]))
+            line["typical"] = None if line["typical"] is None else line["typical"].text
+        columns = {name: [line[name] for line in lines] for name in _FRAME_COLUMNS}
+        return _library(library or self.frame).DataFrame(columns)
+
+
+def _library(name: str | None) -> Any:
+    if name is not None and name not in _FRAMES:
+        raise ValueError(f"library must be 'pandas' or 'polars'; it is {name!r}")
+    for candidate in _FRAMES if name is None else (name,):
+        if importlib.util.find_spec(candidate) is not None:
+            return importlib.import_module(candidate)
+    needed = name or "pandas or polars"
+    raise ImportError(f"to_frame needs {needed}: pip install {name or 'pandas'}")

@@ -1,58 +1,68 @@
-"""Turns the parts of the scores of rows into reasons."""
+"""Turns the parts of the scores of rows into reasons; the same finding seen twice is one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from admercs.arrays import Floats
-from admercs.explain.access import ScoreParts
-from admercs.explain.described_contexts import similar_contexts
-from admercs.explain.evidence_views import EvidenceView, merged_views
+from admercs.arrays import Bools, Floats
+from admercs.explain import sentences
+from admercs.explain.access import association
+from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
-from admercs.explain.records import Reason, RowExplanation, Typical, is_count
-from admercs.explain.sentences import (
-    context_sentence,
-    either_sentence,
-    isolation_sentence,
-    neighbours_sentence,
-    pattern_sentence,
-    rarer_sentence,
-)
+from admercs.explain.records import Reason, ReasonKind, RowExplanation, is_count
 
+if TYPE_CHECKING:
+    from admercs.explain.scored_rows import ScoredRows
+
+# Kinds of reasons are named as the parts of the evidence.
+KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours")
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
 # Of similar rows and of attributes in which rows differ, so many are named, if they contribute at
 # least half as much as the first.
 NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
+# A view represents its relation only if it is at least this strong, relative to the strongest.
+_STRONG = 0.5
+
+
+@dataclass
+class EvidenceView:
+    """One part of the evidence: an attribute of the row, compared with the rows of a node."""
+
+    kind: ReasonKind
+    attribute: int
+    leaf: int
+    node: int
+    evidence: float
+    attributes: set[int]  # the attributes involved
+    also: list[EvidenceView] = field(default_factory=list)
+
+    @property
+    def total(self) -> float:
+        """Its evidence and that of the views that are the same finding."""
+        return self.evidence + sum([view.total for view in self.also])
 
 
 class RowExplainer:
-    """Explains rows that were scored together, from their working values (attributes x rows).
+    """Explains rows that were scored together."""
 
-    ``unknown`` has for each row the categories that the model does not know, by attribute, as
-    text; ``training_name`` names a training row, given by its number.
-    """
-
-    def __init__(
-        self,
-        words: ModelWords,
-        values: Floats,
-        parts: ScoreParts,
-        unknown: Sequence[Mapping[int, str | None]],
-        training_name: Callable[[int], str],
-    ) -> None:
+    def __init__(self, words: ModelWords, rows: ScoredRows) -> None:
         self.words, self.access = words, words.access
-        self.values, self.parts = values, parts
-        self.unknown, self.training_name = unknown, training_name
+        self.values, self.rows, parts = rows.values, rows, rows.parts
+        self.leaves, self.nodes = self.access.leaves(parts), parts.nodes(self.access.model)
+        self.log_omega = parts.log_likelihoods(self.access.model)
+        evidence = {kind: getattr(parts, kind) for kind in KINDS}
+        self.evidence = {kind: each for kind, each in evidence.items() if each is not None}
+        # Anomalous contexts (leaves) with nearly the same rows have a common number.
         self.groups = similar_contexts(self.access)
         self.names = [column.name for column in self.access.columns]
-        self.cells = parts.cells()
-        self.association = parts.association()
+        self.cells: Floats = sum(self.evidence.values())
+        self.association = association(parts)
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))
 
     def explain(self, row: int, label: Any, top: int | None) -> RowExplanation:
@@ -63,8 +73,7 @@ class RowExplainer:
         evidence = math.fsum(cells)
         # Nearly every cell has a trace of evidence; merging traces would only take time.
         negligible = 0.0 if top is None else NEGLIGIBLE * evidence
-        views = merged_views(self.access, self.parts, row, self.groups, negligible)
-        listed = views
+        listed = views = self._merged_views(row, negligible)
         if top is not None:
             listed = [view for view in views[:top] if view.total >= MIN_SHARE * evidence]
         listed = sorted(listed, key=lambda view: view.kind in ("isolation", "neighbours"))
@@ -81,69 +90,89 @@ class RowExplainer:
             cells=dict(zip(self.names, cells, strict=True)),
         )
 
+    def _merged_views(self, row: int, negligible: float) -> list[EvidenceView]:
+        """Return the views of a row with more evidence than ``negligible``, strongest first."""
+
+        def view(kind: ReasonKind, m: int, node: int, evidence: float) -> EvidenceView:
+            involved = {m, *self.access.ranges(node)}
+            return EvidenceView(kind, m, int(self.leaves[m, row]), node, evidence, involved)
+
+        found: dict[ReasonKind, list[EvidenceView]] = {kind: [] for kind in KINDS}
+        for kind, amounts in self.evidence.items():
+            evidence = amounts[:, row]
+            if kind in ("pattern", "context"):
+                nodes = self.nodes if kind == "pattern" else self.leaves
+                for m in np.flatnonzero(evidence > negligible).tolist():
+                    found[kind].append(view(kind, m, int(nodes[m, row]), float(evidence[m])))
+            elif evidence.sum() > negligible:
+                m = int(evidence.argmax())
+                found[kind] = [view(kind, m, self.access.roots[m], float(evidence.sum()))]
+        found["pattern"] = _merge_relations(found["pattern"])
+        found["context"] = _merge_contexts(found["context"], self.groups)
+        return _strongest_first([view for views in found.values() for view in views])
+
     def _reason(self, view: EvidenceView, row: int, evidence: float) -> Reason:
         """Put a view, and those that are the same finding, into words."""
-        own = float(self.values[view.attribute, row])
-        column, unseen = self.words.column(view.attribute), self.unknown[row].get(view.attribute)
+        attribute, others, values = view.attribute, _flat(view), self.values[:, row]
+        own, unseen = float(values[attribute]), self.rows.unknown[row].get(attribute)
+        column = self.words.column(attribute)
         raw = "" if unseen is None else column.category(unseen)
         value = column.native(own)
+        conditions, who = self.words.described(view.node, values)
         reason = Reason(
             kind=view.kind,
-            target=self.names[view.attribute],
+            target=self.names[attribute],
             value=unseen if value is None else value,
-            value_text=self.words.value_text(view.attribute, own, raw),
-            conditions=self.words.conditions(view.node, self.values[:, row]),
+            value_text=column.value_text(own, raw),
+            conditions=conditions,
             typical=None,
-            n=self.access.size(view.node),
+            n=self.access.sizes[view.node],
             likelihood=None,
             evidence=view.total,
             share=view.total / evidence if evidence > 0 else 0.0,
             context=view.leaf,
             node=view.node,
-            also=tuple(self._reason(other, row, evidence) for other in _flat(view)),
+            also=tuple(self._reason(other, row, evidence) for other in others),
         )
         if view.kind == "context":
-            who = self.words.subject(view.node, self.values[:, row])
-            return replace(reason, text=context_sentence(who, self.access.mean_score(view.leaf)))
+            text = sentences.context_sentence(who, self.access.mean_score(view.leaf))
+            return replace(reason, text=text)
         if view.kind == "neighbours":
             return self._neighbours(reason, row)
         if view.kind == "isolation":
             return self._isolation(reason, row)
-        typical = self.words.typical(view.attribute, view.node, own)
-        sides = [self.words.column(other.attribute).name for other in _flat(view)]
-        return replace(
-            reason,
-            typical=typical,
-            likelihood=math.exp(self.parts.log_omega[view.attribute, row]),
-            text=self._pattern_text(view, row, typical, raw) + either_sentence(sides),
-        )
-
-    def _pattern_text(self, view: EvidenceView, row: int, typical: Typical, raw: str) -> str:
-        words, attribute = self.words, view.attribute
-        own = float(self.values[attribute, row])
-        who = words.subject(view.node, self.values[:, row])
-        clause = words.own_clause(attribute, view.node, own, typical, raw)
-        if words.is_typical(attribute, own, typical):
-            more_frequent = words.more_frequent(attribute, own, typical)
-            return rarer_sentence(who, typical.text, more_frequent, clause)
-        return pattern_sentence(who, words.column(attribute).name, typical, clause)
+        typical = self.words.typical(view.node, own)
+        clause = self.words.own_clause(view.node, own, typical, raw)
+        if column.is_typical(own, typical):
+            more_frequent = column.more_frequent(own, typical)
+            text = sentences.rarer_sentence(who, typical.text, more_frequent, clause)
+        else:
+            text = sentences.pattern_sentence(who, column.name, typical, clause)
+        names = [self.words.column(other.attribute).name for other in others]
+        text += sentences.either_sentence(names)
+        likelihood = math.exp(self.log_omega[attribute, row])
+        return replace(reason, typical=typical, likelihood=likelihood, text=text)
 
     def _neighbours(self, reason: Reason, row: int) -> Reason:
         """Add the training rows that a row is most like, and what is unusual about them."""
         numbers, added = self.access.odd_neighbours(self.values[:, row])
         rows = [int(numbers[k]) for k in _foremost(added, NAMED_ROWS)]
-        labels = [self.training_name(number) for number in rows]
-        names = self._foremost_names(self.parts.neighbours[:, row])
-        text = neighbours_sentence(self.words.noun, labels, names)
+        labels = [self.rows.names(number) for number in rows]
+        names = self._foremost_names(self.evidence["neighbours"][:, row])
+        text = sentences.neighbours_sentence(self.words.noun, labels, names)
         return replace(reason, rows=tuple(rows), labels=tuple(labels), text=text)
 
     def _isolation(self, reason: Reason, row: int) -> Reason:
         """Add the nearest training row, and in what it differs."""
-        nearest, apart, far = self.access.nearest_row(self.values[:, row])
+        nearest, apart = self.access.nearest_row(self.values[:, row])
         names = self._foremost_names(apart) if apart.any() else []
-        label = self.training_name(nearest)
-        text = isolation_sentence(self.words.noun, label, names, far=far)
+        label, far = self.rows.names(nearest), bool(self._is_far[row])
+        text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
         return replace(reason, rows=(nearest,), labels=(label,), text=text)
+
+    @cached_property
+    def _is_far(self) -> Bools:
+        return self.access.is_far(self.values)
 
     def _foremost_names(self, amounts: Floats) -> list[str]:
         return [self.words.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES)]
@@ -158,7 +187,59 @@ def _foremost(amounts: Floats, most: int) -> list[int]:
 
 def _flat(view: EvidenceView) -> list[EvidenceView]:
     """Return the views that are the same finding, without nesting."""
-    views: list[EvidenceView] = []
-    for other in view.also:
-        views.extend([replace(other, also=[]), *_flat(other)])
+    views = [each for other in view.also for each in (replace(other, also=[]), *_flat(other))]
     return sorted(views, key=lambda other: -other.evidence)
+
+
+def _strongest_first(views: list[EvidenceView]) -> list[EvidenceView]:
+    return sorted(views, key=lambda view: (-view.total, view.attribute))
+
+
+def _merge_relations(views: list[EvidenceView]) -> list[EvidenceView]:
+    chosen = [_representative(group, views) for group in _relations(views)]
+    # The view that represents a group may have more conditions than its strongest one, and so may
+    # be the same finding as another group's.
+    groups = _relations(chosen)
+    for first, *others in groups:
+        first.also.extend(others)
+    return [group[0] for group in groups]
+
+
+def _relations(views: list[EvidenceView]) -> list[list[EvidenceView]]:
+    """Group views of one relation: each one's target is among the conditions of the strongest."""
+    groups: list[list[EvidenceView]] = []
+    for view in _strongest_first(views):
+        for group in groups:
+            if view.attribute in group[0].attributes and group[0].attribute in view.attributes:
+                group.append(view)
+                break
+        else:
+            groups.append([view])
+    return groups
+
+
+def _representative(group: list[EvidenceView], views: list[EvidenceView]) -> EvidenceView:
+    """Choose the view that represents a relation; the others are the same finding."""
+
+    # When two values do not go together, the one that fits no other value is more likely wrong.
+    def involved(view: EvidenceView) -> float:
+        return sum(other.total for other in views if view.attribute in other.attributes)
+
+    strong = [view for view in group if view.total >= _STRONG * group[0].total]
+    chosen = max(strong, key=lambda view: (involved(view), view.total, -view.attribute))
+    chosen.also.extend(view for view in group if view is not chosen)
+    return chosen
+
+
+def _merge_contexts(views: list[EvidenceView], groups: dict[int, int]) -> list[EvidenceView]:
+    """Join contexts with nearly the same rows; among equals, one listed elsewhere comes first."""
+    kept: dict[int, EvidenceView] = {}
+
+    def rank(view: EvidenceView) -> tuple[float, bool, int]:
+        return -view.total, groups.get(view.leaf) != view.leaf, view.attribute
+
+    for view in sorted(views, key=rank):
+        first = kept.setdefault(groups.get(view.leaf, -1 - view.leaf), view)
+        if first is not view:
+            first.also.append(view)
+    return list(kept.values())

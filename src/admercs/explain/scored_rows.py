@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from admercs.arrays import Bools, Floats, Ints
-from admercs.explain.access import BLOCK, Model, ModelAccess, ScoreParts, run_blocks, scorer
-from admercs.explain.collection import Explanations, FrameKind
+from admercs.explain.access import Model, ModelAccess, association
+from admercs.explain.column_words import EPOCH, TICKS
 from admercs.explain.model_words import ModelWords
-from admercs.explain.raw_text import raw_texts
-from admercs.explain.rendering import label_text
+from admercs.explain.records import Explanations, FrameKind, label_text
 from admercs.explain.row_explainer import RowExplainer
+from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks
 from admercs.table.frame import Frame, read_frame
 from admercs.table.prepared import Prepared, prepare
-from admercs.table.values import RawColumn
+from admercs.table.values import RawColumn, in_zone
 
-
-@dataclass(frozen=True)
-class TrainingNames:
-    """Names training rows: "row 7", if the table that is scored is the training table."""
-
-    known: bool  # whether it is, as far as the rows can tell
-    count_from: int
-    labels: Sequence[Any] | None = None  # instead of the numbers
-
-    def __call__(self, row: int) -> str:
-        """Name a training row, given by its number from 0."""
-        if self.labels is not None:
-            return label_text(self.labels[row])
-        return f"{'row' if self.known else 'training row'} {row + self.count_from}"
+Chosen = NDArray[np.intp]  # numbers of some rows
+Names = Callable[[int], str]  # what training rows are called, by their numbers from 0
 
 
 @dataclass(frozen=True)
@@ -43,17 +34,16 @@ class ScoredRows:
     numbers: Ints  # in the whole table
     labels: list[Any]
     values: Floats  # working values, attributes x rows
-    parts: ScoreParts
+    parts: Parts
     unknown: list[dict[int, str | None]]  # categories the model does not know, by attribute
     texts: list[list[str | None]]  # the original values of all columns, if asked for
-    names: TrainingNames
+    names: Names
 
     def explain(
         self, model: Model, top: int | None, noun: str = "rows", frame: FrameKind | None = None
     ) -> Explanations:
         """Explain these rows, with at most ``top`` reasons each; None for all."""
-        words = ModelWords(model, noun)
-        explainer = RowExplainer(words, self.values, self.parts, self.unknown, self.names)
+        explainer = RowExplainer(ModelWords(model, noun), self)
         rows = (explainer.explain(k, label, top) for k, label in enumerate(self.labels))
         return Explanations(tuple(rows), frame)
 
@@ -62,7 +52,7 @@ class ScoredRows:
         return ScoredRows.join([self], np.arange(min(n, len(self.labels))))
 
     @classmethod
-    def join(cls, pieces: Sequence[ScoredRows], order: NDArray[np.intp]) -> ScoredRows:
+    def join(cls, pieces: Sequence[ScoredRows], order: Chosen) -> ScoredRows:
         """Put rows of several pieces together in a given order."""
 
         def lists(name: str) -> list[Any]:
@@ -73,7 +63,7 @@ class ScoredRows:
             numbers=np.concatenate([piece.numbers for piece in pieces])[order],
             labels=lists("labels"),
             values=np.concatenate([piece.values for piece in pieces], axis=1)[:, order],
-            parts=_some(_together([piece.parts for piece in pieces]), order),
+            parts=_some(join_parts([piece.parts for piece in pieces]), order),
             unknown=lists("unknown"),
             texts=lists("texts"),
             names=pieces[0].names,
@@ -89,12 +79,13 @@ class ScoredTable:
     table: Prepared
     first: int  # the number of the first row
     labels: Sequence[Any]
-    names: TrainingNames
+    is_training: bool  # whether these are training rows, as far as the rows can tell
+    names: Names
     evidence: Floats  # per row
     association: Bools  # per row: whether most evidence is from contexts and neighbours
     column_evidence: Floats  # per column of the table
     members: dict[int, Ints]  # anomalous context (leaf) -> its rows here
-    parts: ScoreParts | None  # of all rows, if they were kept
+    parts: Parts | None  # of all rows, if they were kept
 
     @property
     def missing(self) -> Ints:
@@ -107,18 +98,17 @@ class ScoredTable:
         )
         return np.array([each.sum() for each in missing], np.int64)
 
-    def rows(self, chosen: NDArray[np.intp], *, texts: bool = False) -> ScoredRows:
+    def rows(self, chosen: Chosen, *, texts: bool = False) -> ScoredRows:
         """Return some rows, on request with the values of all columns as text."""
         schema = self.model.schema
         values = np.stack([self.table.column(m)[chosen] for m in range(len(schema.used))])
         unknown: list[dict[int, str | None]] = [{} for _ in chosen]
         for m, column in enumerate(schema.used):
-            if column.role == "nominal":
-                strange = np.flatnonzero(values[m] > len(column.categories))
-                if len(strange):
-                    written = raw_texts(self._raw(column.position), chosen[strange])
-                    for k, text in zip(strange, written, strict=True):
-                        unknown[k][m] = text
+            is_new = values[m] > (len(column.categories) if column.role == "nominal" else np.inf)
+            if is_new.any():
+                written = raw_texts(self._raw(column.position), chosen[is_new])
+                for k, text in zip(np.flatnonzero(is_new), written, strict=True):
+                    unknown[k][m] = text
         columns = [raw_texts(self._raw(k), chosen) for k in range(len(schema.columns)) if texts]
         return ScoredRows(
             numbers=self.first + chosen.astype(np.int64),
@@ -132,15 +122,16 @@ class ScoredTable:
 
     def with_labels(self) -> ScoredTable:
         """Let training rows be named by the labels of this table, if it is the training table."""
-        whole = self.names.known and self.table.n_rows == self.model.n_rows
-        return replace(self, names=replace(self.names, labels=self.labels)) if whole else self
+        if not self.is_training or self.table.n_rows != self.model.n_rows:
+            return self
+        return replace(self, names=lambda row: label_text(self.labels[row]))
 
-    def _score(self, values: Floats) -> ScoreParts:
+    def _score(self, values: Floats) -> Parts:
         """Score rows once more, in blocks: the parts of all rows were not kept."""
-        score = scorer(self.model)
+        score = Scorer(self.model).score
         starts = range(0, max(1, values.shape[1]), BLOCK)
-        blocks = [np.ascontiguousarray(values[:, start : start + BLOCK]) for start in starts]
-        return _together([score(block) for block in blocks])
+        blocks = (np.ascontiguousarray(values[:, start : start + BLOCK]) for start in starts)
+        return join_parts([score(block) for block in blocks])
 
     def _raw(self, position: int) -> RawColumn:
         """Return a column as the table holds it; its columns may be in another order."""
@@ -148,16 +139,6 @@ class ScoredTable:
         by_name = schema.named and self.frame.named
         name = schema.columns[position].name
         return self.frame.column(self.frame.names.index(name) if by_name else position)
-
-
-class _Block(NamedTuple):
-    """What is kept of a block of rows."""
-
-    evidence: Floats  # per row
-    association: Bools  # per row
-    columns: Floats  # evidence per attribute
-    members: list[Ints]  # per anomalous context
-    parts: ScoreParts | None
 
 
 def score_rows(
@@ -182,55 +163,85 @@ def score_rows(
         labels = range(first, first + table.n_rows)
     elif len(labels) != table.n_rows:
         raise ValueError(f"there are {len(labels)} labels for {table.n_rows} rows")
-    access = ModelAccess(model)
-    done = _score_blocks(access, table, n_jobs, keep_parts)
-    used = [column.position for column in model.schema.used]
+    access, score = ModelAccess(model), Scorer(model).score
+    blocks: dict[int, tuple[Any, ...]] = {}
+
+    def score_block(start: int, stop: int) -> None:
+        parts = score(table.block(start, stop))
+        cells = parts.cells()
+        evidence = cells.sum(axis=0)
+        leaves, targets = access.leaves(parts), access.targets
+        here = [np.flatnonzero(leaves[targets[k]] == k) + start for k in access.members]
+        kept = parts if keep_parts else None
+        blocks[start] = evidence, association(parts) > evidence / 2, cells.sum(axis=1), here, kept
+
+    run_blocks(score_block, table.n_rows, n_jobs)
+    in_order = (blocks[start] for start in sorted(blocks))
+    evidence, associated, by_attribute, members, parts = zip(*in_order, strict=True)
+    is_training = access.is_training_data(table, first - count_from)
+    row_word = "row" if is_training else "training row"
     column_evidence = np.zeros(len(model.schema.columns))
-    column_evidence[used] = sum(block.columns for block in done)
-    members = map(np.concatenate, zip(*(block.members for block in done), strict=True))
-    parts = [block.parts for block in done if block.parts is not None]
+    column_evidence[model.positions] = sum(by_attribute)
+    rows_of = zip(access.members, map(np.concatenate, zip(*members, strict=True)), strict=True)
     return ScoredTable(
         model=model,
         frame=frame,
         table=table,
         first=first,
         labels=labels,
-        names=TrainingNames(access.is_training_data(table, first - count_from), count_from),
-        evidence=np.concatenate([block.evidence for block in done]),
-        association=np.concatenate([block.association for block in done]),
+        is_training=is_training,
+        names=lambda row: f"{row_word} {row + count_from}",
+        evidence=np.concatenate(evidence),
+        association=np.concatenate(associated),
         column_evidence=column_evidence,
-        members={k: rows for k, rows in zip(access.members, members, strict=True) if len(rows)},
-        parts=_together(parts) if keep_parts else None,
+        members={leaf: rows for leaf, rows in rows_of if len(rows)},
+        parts=join_parts(list(parts)) if keep_parts else None,
     )
 
 
-def _score_blocks(
-    access: ModelAccess, table: Prepared, n_jobs: int, keep_parts: bool
-) -> list[_Block]:
-    """Score block after block, in threads; return what is kept in the order of the table."""
-    score, blocks = scorer(access.model), dict[int, _Block]()
-    targets = {leaf: access.attribute_of(leaf) for leaf in access.members}
-
-    def score_block(start: int, stop: int) -> None:
-        parts = score(table.block(start, stop))
-        cells = parts.cells()
-        evidence = cells.sum(axis=0)
-        association = parts.association() > evidence / 2
-        members = [start + np.flatnonzero(parts.leaf[m] == leaf) for leaf, m in targets.items()]
-        kept = parts if keep_parts else None
-        blocks[start] = _Block(evidence, association, cells.sum(axis=1), members, kept)
-
-    run_blocks(score_block, table.n_rows, n_jobs)
-    return [blocks[start] for start in sorted(blocks)]
+def _some(parts: Parts, chosen: Chosen) -> Parts:
+    arrays: Any = (None if array is None else array[..., chosen] for array in parts)
+    return Parts(*arrays)
 
 
-def _together(blocks: Sequence[ScoreParts]) -> ScoreParts:
-    """Join the parts of blocks of rows."""
-    arrays: Any = zip(*blocks, strict=True)
-    return ScoreParts(*(np.concatenate(each, axis=-1) for each in arrays))
+def raw_texts(column: RawColumn, chosen: Chosen) -> list[str | None]:
+    """Return some values of a column as text, exactly as the table holds them; None if missing."""
+    missing = column.is_missing()[chosen].tolist()
+    values: list[Any] = missing if column.kind == "empty" else list(column.values[chosen])
+    return [
+        None if absent else _raw_text(value, column)
+        for value, absent in zip(values, missing, strict=True)
+    ]
 
 
-def _some(parts: ScoreParts, chosen: NDArray[np.intp]) -> ScoreParts:
-    """Return the parts of some rows."""
-    arrays: Any = parts
-    return ScoreParts(*(array[..., chosen] for array in arrays))
+def _raw_text(value: Any, column: RawColumn) -> str:
+    if column.kind in ("date", "datetime"):
+        return _moment_text(value, column)
+    if column.kind == "time":
+        return str((EPOCH + _span(value, column.unit)).time())
+    if column.kind == "duration":
+        try:
+            return str(_span(value, column.unit))
+        except OverflowError:
+            return f"{value} {column.unit}"
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    text = str(value)
+    return text.removesuffix(".0") if isinstance(value, float | np.floating) else text
+
+
+def _span(value: Any, unit: str) -> dt.timedelta:
+    """Return a time since the epoch; OverflowError if it is longer than Python can say."""
+    return dt.timedelta(microseconds=int(value) * 10**6 // TICKS[unit])
+
+
+def _moment_text(value: Any, column: RawColumn) -> str:
+    """Write a date, with its time of day unless that is midnight."""
+    if column.time_zone:
+        with suppress(OverflowError):
+            return str(in_zone(EPOCH + _span(value, column.unit), column.time_zone))
+    day, _, time = str(value.view(f"M8[{column.unit}]")).partition("T")
+    time = time.rstrip("0").rstrip(".") if "." in time else time
+    return f"{day} {time}" if time.strip("0:") else day

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from admercs.explain.column_words import join, percent
 from admercs.explain.records import Typical
@@ -13,8 +12,7 @@ TYPICALLY = 0.9  # the share of rows from which something is normal instead of m
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 
 
-@dataclass(frozen=True)
-class Noun:
+class Noun(NamedTuple):
     """What a row is called."""
 
     plural: str
@@ -24,16 +22,13 @@ class Noun:
     def of(cls, plural: str) -> Noun:
         """Derive the singular from the plural; ValueError if there is no word at all."""
         if not isinstance(plural, str) or not plural.strip():
-            raise ValueError(
-                f"noun must say what rows are called, such as 'cars'; it is {plural!r}"
-            )
-        if plural in _IRREGULAR:
-            return cls(plural, _IRREGULAR[plural])
+            given = f"it is {plural!r}"
+            raise ValueError(f"noun must say what rows are called, such as 'cars'; {given}")
         if plural.endswith("ies"):
             return cls(plural, f"{plural[:-3]}y")
         if plural.endswith(("sses", "xes", "ches", "shes")):
             return cls(plural, plural[:-2])
-        return cls(plural, plural.removesuffix("s"))
+        return cls(plural, _IRREGULAR.get(plural, plural.removesuffix("s")))
 
 
 def _capital(text: str) -> str:
@@ -43,15 +38,15 @@ def _capital(text: str) -> str:
 
 def _is_plural(names: list[str]) -> bool:
     """Guess whether names take a verb in the plural: several of them, or one such as "doors"."""
-    return len(names) > 1 or bool(re.search(r"[a-z](?<![sui])s$", names[0]))
+    return len(names) > 1 or bool(re.search(r"[a-z](?<![sui])s$", "".join(names)))
 
 
-def subject(noun: Noun, conditions: Sequence[str], n: int) -> str:
+def subject(noun: Noun, conditions: list[str], n: int) -> str:
     """Name the rows a sentence is about."""
     if not conditions:
         return f"All {noun.plural}"
     rows = noun.plural[:1].upper() + noun.plural[1:]
-    return f"{rows} with {join(list(conditions), 'and')} (n = {n:,})"
+    return f"{rows} with {join(conditions, 'and')} (n = {n:,})"
 
 
 def pattern_sentence(who: str, name: str, typical: Typical, own: str = "") -> str:
@@ -74,18 +69,14 @@ def rarer_sentence(who: str, typical: str, more_frequent: str, own: str) -> str:
 
 def either_sentence(names: list[str]) -> str:
     """Name the other attributes that do not fit."""
-    if not names:
-        return ""
     verb = "do" if _is_plural(names) else "does"
-    return f" {_capital(join(names, 'and'))} {verb} not fit either."
+    return f" {_capital(join(names, 'and'))} {verb} not fit either." if names else ""
 
 
 def converse_sentence(target: str, names: list[str]) -> str:
     """Name the attributes that follow from the target of a pattern in turn."""
-    if not names:
-        return ""
     verb = "follow" if _is_plural(names) else "follows"
-    return f" Conversely, {join(names, 'and')} {verb} from {target}."
+    return f" Conversely, {join(names, 'and')} {verb} from {target}." if names else ""
 
 
 def context_sentence(who: str, mean_score: float) -> str:
@@ -94,10 +85,10 @@ def context_sentence(who: str, mean_score: float) -> str:
     return f"{who} are {how} anomalous."
 
 
-def neighbours_sentence(noun: Noun, rows: Sequence[str], names: list[str]) -> str:
+def neighbours_sentence(noun: Noun, rows: list[str], names: list[str]) -> str:
     """State that the rows most like a row are anomalous, and in which attributes."""
     return (
-        f"The {noun.plural} most like this one (such as {join(list(rows), 'and')}) are anomalous "
+        f"The {noun.plural} most like this one (such as {join(rows, 'and')}) are anomalous "
         f"too, mostly in {join(names, 'and')}."
     )
 

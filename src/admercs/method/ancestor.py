@@ -6,26 +6,18 @@ A split may have put anomalies into a leaf of their own kind, where nothing is o
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Floats, Ints
+from admercs.arrays import ShortInts as Nodes
 from admercs.density.likelihoods import Likelihoods
 from admercs.method.tail import LoneValues, read_lowered
 from admercs.method.views import ANCESTOR, BlockViews
 
-Nodes = NDArray[np.int32]
 
-
-def find_ancestors(parent: Nodes, feature: Nodes, n: NDArray[np.int64], share: float) -> Nodes:
+def find_ancestors(parent: Nodes, feature: Nodes, n: Ints, share: float) -> Nodes:
     """Return for each leaf the nearest context above of which it is a small part, or -1.
 
     The root is not among them: the whole table scores every row anyway.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> parent, feature = np.array([-1, 0, 1, 1, 0]), np.array([2, 3, -1, -1, -1])
-    >>> find_ancestors(parent, feature, np.array([100, 60, 5, 55, 40]), 0.15)
-    array([-1, -1,  1, -1, -1], dtype=int32)
     """
     ancestor = np.full(len(parent), -1, np.int32)
     for leaf in np.flatnonzero(feature < 0):
@@ -41,18 +33,12 @@ class AncestorStep:
     """Lowers log ω of values that an ancestor finds odder than leaf and table do."""
 
     def __init__(
-        self,
-        ancestor: Nodes,
-        roots: Nodes,
-        likelihoods: Likelihoods,
-        lone: LoneValues | None,
+        self, ancestor: Nodes, roots: Nodes, likelihoods: Likelihoods, lone: LoneValues | None,
         odds: float,
-    ) -> None:
-        self._lone = lone
-        self._has = ancestor >= 0
+    ) -> None:  # fmt: skip
+        self._lone, self._odds, self._has = lone, odds, ancestor >= 0
         trees = np.unique(roots, return_inverse=True)[1]
         self._trees = np.unique(trees[self._has]).tolist()
-        self._odds = odds
         # A leaf without an ancestor is looked up in its root, and the answer is not used.
         nodes = np.where(self._has, ancestor, roots)
         self._likelihoods = likelihoods._replace(slot=likelihoods.slot[nodes])
@@ -65,23 +51,15 @@ class AncestorStep:
             odder = np.flatnonzero((there < so_far) & self._has[leaf])
             there = discount(there[odder], self._odds)
             still = there < so_far[odder]
-            odder = odder[still]
-            views.log_omega[m, odder] = there[still]
-            views.speaker[m, odder] = ANCESTOR
+            views.log_omega[m, odder[still]] = there[still]
+            views.speaker[m, odder[still]] = ANCESTOR
 
 
-def discount(log_omega: NDArray[np.float64], odds: float) -> NDArray[np.float64]:
-    """Return the log ω that a leaf needs for the evidence of an ancestor with this log ω.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.exp(discount(np.log([1.0, 0.1]), 0.5)).round(3)
-    array([1.   , 0.182])
-    """
+def discount(log_omega: Floats, odds: float) -> Floats:
+    """Return the log ω that a leaf needs for the evidence of an ancestor with this log ω."""
     return -np.log1p(odds * np.expm1(-log_omega))
 
 
-def undiscount(log_omega: NDArray[np.float64], odds: float) -> NDArray[np.float64]:
+def undiscount(log_omega: Floats, odds: float) -> Floats:
     """Return what `discount` was given."""
     return -np.log1p(np.expm1(-log_omega) / odds)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.arrays import Floats, Ints, ShortInts
 from admercs.density.likelihoods import Likelihoods
 from admercs.method.tail import LoneValues, read_lowered
 from admercs.method.views import BlockViews
@@ -25,15 +25,12 @@ from admercs.trees.forest import Forest
 class BorderZones(NamedTuple):
     """Where the zone of each numeric split begins and ends; NaN for other nodes."""
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: Floats
+    upper: Floats
 
 
 def find_zones(
-    forest: Forest,
-    edges: Sequence[NDArray[np.float64]],
-    code_counts: Sequence[NDArray[np.int64]],
-    zone_rows: int,
+    forest: Forest, edges: Sequence[Floats], code_counts: Sequence[Ints], zone_rows: int
 ) -> BorderZones:
     """Find the border zones of all splits, given the rows per code of each column."""
     lower, upper = np.full((2, len(forest.feature)), np.nan)
@@ -41,28 +38,19 @@ def find_zones(
     numeric = (forest.feature >= 0) & (forest.subset < 0) & forest.paid
     for m in np.unique(forest.feature[numeric]):
         nodes = np.flatnonzero(numeric & (forest.feature == m))
-        zone = border_zone(edges[m], code_counts[m], forest.bin[nodes], zone_rows)
-        lower[nodes], upper[nodes] = zone
+        bins = forest.bin[nodes]
+        lower[nodes], upper[nodes] = border_zone(edges[m], code_counts[m], bins, zone_rows)
     return BorderZones(lower, upper)
 
 
 def border_zone(
-    edges: NDArray[np.float64],
-    code_counts: NDArray[np.int64],
-    bins: NDArray[np.int32],
-    zone_rows: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    edges: Floats, code_counts: Ints, bins: ShortInts, zone_rows: int
+) -> tuple[Floats, Floats]:
     """Return where the border zones around some thresholds of one column begin and end.
 
     A zone is made of whole bins that hold fewer than `zone_rows` rows on either side, so a value
     that many rows share is never inside. `bins` are the thresholds: codes up to this one go left,
     and 0 means that only missing values do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> border_zone(np.arange(10) + 0.5, np.append(0, np.ones(11, int)), np.array([5]), 3)
-    (array([2.5]), array([6.5]))
     """
     below = np.concatenate([[0], np.cumsum(code_counts[1:])])  # rows with at most this code
     # The first code whose bin ends outside the zone, on either side.
@@ -78,42 +66,30 @@ class BorderStep:
     """Raises log ω of values that are odd in their context but not across its border."""
 
     def __init__(
-        self,
-        forest: Forest,
-        zones: BorderZones,
-        own: Likelihoods,
-        lone: LoneValues | None,
+        self, forest: Forest, zones: BorderZones, own: Likelihoods, lone: LoneValues | None,
         most: float,
-    ) -> None:
-        self._forest, self._zones, self._lone = forest, zones, lone
-        self._trees = np.flatnonzero(np.diff(forest.root) > 1).tolist()
-        self._own, self._most = own, math.log(most)
+    ) -> None:  # fmt: skip
+        self._forest, self._zones, self._own, self._lone = forest, zones, own, lone
+        self._trees, self._most = np.flatnonzero(np.diff(forest.root) > 1).tolist(), math.log(most)
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.log_omega``; where the whole table finds a value odder, nothing changes."""
+        forest, zones = self._forest, self._zones
         for m in self._trees:
             log_omega = views.log_omega[m]
             odd = np.flatnonzero((log_omega < self._most) & (log_omega < views.marginal[m]))
-            across, nearness = self._look_across(m, views.block, odd)
+            across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
+            # Only the arrays it needs: each argument takes time to compile.
+            look_across(
+                int(forest.root[m]), forest.feature, forest.threshold, zones.lower, zones.upper,
+                forest.subset, forest.missing_left, forest.left, forest.right, forest.subsets,
+                views.block, odd, across, nearness,
+            )  # fmt: skip
             found = across >= 0
             odd = odd[found]
             there = read_lowered(self._lone, self._own, m, across[found], views.block[m, odd])
             smoothed = np.minimum(there + np.log(nearness[found]), self._most)
             log_omega[odd] = np.maximum(log_omega[odd], smoothed)
-
-    def _look_across(
-        self, tree: int, block: NDArray[np.float64], rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the leaf across the nearest border of some rows, or -1, and how near it is."""
-        forest, zones = self._forest, self._zones
-        across, nearness = np.empty(len(rows), np.int32), np.empty(len(rows))
-        # Only the arrays it needs: each argument takes time to compile.
-        look_across(
-            int(forest.root[tree]), forest.feature, forest.threshold, zones.lower, zones.upper,
-            forest.subset, forest.missing_left, forest.left, forest.right, forest.subsets,
-            block, rows, across, nearness,
-        )  # fmt: skip
-        return across, nearness
 
 
 @kernel

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.arrays import ShortInts
 from admercs.method.settings import Discount
 from admercs.method.views import BlockViews
 from admercs.trees.forest import Forest
@@ -23,7 +23,7 @@ from admercs.trees.forest import Forest
 class DiscountStep:
     """Raises log ω in the whole table of values that their contexts explain."""
 
-    def __init__(self, forest: Forest, own: NDArray[np.int32], settings: Discount) -> None:
+    def __init__(self, forest: Forest, own: ShortInts, settings: Discount) -> None:
         enough = (forest.n[own] >= settings.min_rows) & (forest.parent[own] >= 0)
         leaves = np.flatnonzero(forest.is_leaf & enough)
         self._slot = np.full(len(own), -1, np.int32)
@@ -42,7 +42,7 @@ class DiscountStep:
         views.marginal[:] = raised
 
 
-def condition_columns(forest: Forest, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
+def condition_columns(forest: Forest, nodes: ShortInts) -> ShortInts:
     """Return the columns that the conditions of nodes are about, each once, the first repeated."""
     tests, none = [], forest.n_trees
     above = forest.parent[nodes]

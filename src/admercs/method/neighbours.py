@@ -20,26 +20,93 @@ that of their neighbours. Where most columns are noise it is 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.method.rank_distance import Bytes, RankDistance
+from admercs.arrays import Array, Bools, Bytes, Floats, Ints, Keys
 from admercs.method.settings import Isolation, Neighbours
-from admercs.table.bins import Binning
+from admercs.table.bins import Binning, encode
 
-Floats = NDArray[np.float64]
 Distances = NDArray[np.signedinteger]
 
-# What is passed on is kept in fixed point: sums of it are exact in any order.
-UNIT = float(1 << 12)
-# Comparisons that are made together: they stay in the cache.
-TOGETHER = 1 << 17
-# Half a rank: rows that are all alike are not infinitely near.
-HALF_RANK = 0.5
-# Less isolation evidence than this is credited to all columns alike.
-NEGLIGIBLE = 0.01
+# Numbers are compared by their rank, from 0 to this; the next byte stands for a missing value.
+TOP_RANK = 254
+NO_VALUE = 255
+# Two categories, or a value and none, are as far apart as two values of which each half of a
+# column has one.
+UNLIKE = TOP_RANK // 2
+UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
+TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
+HALF_RANK = 0.5  # rows that are all alike are not infinitely near
+NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
+
+
+class RankDistance(NamedTuple):
+    """How the values of each column become bytes: ranks of numbers, codes of categories."""
+
+    edges: Floats  # where the bins of numeric columns end, one column after the other
+    first: Ints  # of each column's edges, and one past the last
+    place: Bytes  # of each code of numeric columns, two more than there are edges
+    is_nominal: Bools
+
+    @classmethod
+    def of(cls, binning: Binning, values: Floats) -> RankDistance:
+        """Rank the values of a table (columns x rows)."""
+        places, none = [], np.full(2, NO_VALUE, np.uint8)
+        for column, edges, nominal in zip(values, binning.edges, binning.is_nominal, strict=True):
+            places.append(none if nominal else _places(encode(column, edges), len(edges) + 2))
+        first = np.cumsum([0, *map(len, binning.edges)])
+        return cls(np.concatenate(binning.edges), first, np.concatenate(places), binning.is_nominal)
+
+    def profile(self, values: Floats) -> Bytes:
+        """Return the byte of each value (columns x rows)."""
+        out = np.empty(values.shape, np.uint8)
+        for m, column in enumerate(values):
+            if self.is_nominal[m]:
+                out[m] = np.minimum(np.nan_to_num(column), NO_VALUE)
+            else:
+                first, last = self.first[m], self.first[m + 1]
+                place = self.place[first + 2 * m : last + 2 * m + 2]
+                out[m] = place[encode(column, self.edges[first:last])]
+        return out
+
+    def differences(self, one: Bytes, other: Bytes) -> Iterator[NDArray[np.int16]]:
+        """Yield column by column how far apart rows of two profiles are (one x other).
+
+        The same array each time: what is yielded is good until the next column.
+        """
+        apart = np.empty((one.shape[1], other.shape[1]), np.int16)
+        pair = one.astype(np.int16)[:, :, None], other.astype(np.int16)[:, None, :]
+        for own, theirs, nominal in zip(*pair, self.is_nominal, strict=True):
+            if nominal:
+                np.multiply(own != theirs, np.int16(UNLIKE), out=apart)
+            else:
+                np.abs(np.subtract(own, theirs, out=apart), out=apart)
+                if own.max() == NO_VALUE or theirs.max() == NO_VALUE:
+                    apart[(own == NO_VALUE) != (theirs == NO_VALUE)] = UNLIKE
+            yield apart
+
+    def distances(self, one: Bytes, other: Bytes) -> Distances:
+        """Return how far apart rows of one profile are from those of another (one x other)."""
+        # Few columns fit into two bytes, and those are added up faster.
+        small = np.int16 if TOP_RANK * len(one) < np.iinfo(np.int16).max else np.int32
+        away = np.zeros((one.shape[1], other.shape[1]), small)
+        for apart in self.differences(one, other):
+            away += apart
+        return away
+
+
+def _places(codes: Array, n_codes: int) -> Bytes:
+    """Return the place of each code: the middle rank of the values that have it."""
+    counts = np.bincount(codes, minlength=n_codes)
+    counts[0] = 0  # missing values have no rank
+    middle = np.cumsum(counts) - counts / 2
+    place = np.rint(TOP_RANK * middle / max(1, counts.sum())).astype(np.uint8)
+    place[0] = NO_VALUE
+    return place
 
 
 class Nearest(NamedTuple):
@@ -53,10 +120,10 @@ class ReferenceRows(NamedTuple):
     """Rows of the training table with which other rows are compared."""
 
     ranks: RankDistance
-    row: NDArray[np.int64]  # their numbers
+    row: Ints  # their numbers
     profile: Bytes  # columns x rows
     excess: Floats  # rows x columns, in fixed point: the excess evidence of each column
-    scales: NDArray[np.int64]  # how many rows are near, at the small and at the large scale
+    scales: Ints  # how many rows are near, at the small and at the large scale
     usual: Floats  # the mean distance of a typical row at both scales
     typical: float  # the neighbour evidence of a typical row
     weight: float  # how much of the neighbour evidence beyond that counts
@@ -70,13 +137,11 @@ class ReferenceRows(NamedTuple):
         for start in range(0, n_rows, step):
             rows = slice(start, start + step)
             distance = self.ranks.distances(profile[:, rows], self.profile)
-            small, large = (self._nearest(distance, int(k)) for k in self.scales)
-            nearest.distance[rows, 0] = small[0] / n_columns
-            nearest.distance[rows, 1] = large[0] / n_columns
-            weight = _weights(distance, large[1])
+            (small, _), (large, last) = (self._nearest(distance, int(k)) for k in self.scales)
+            nearest.distance[rows] = np.stack([small, large], axis=1) / n_columns
+            weight = _weights(distance, last)
             total = weight.sum(axis=1, keepdims=True)
-            said = weight @ self.excess
-            np.divide(said, UNIT * np.maximum(total, 1), out=nearest.evidence[rows])
+            np.divide(weight @ self.excess, UNIT * np.maximum(total, 1), out=nearest.evidence[rows])
         return nearest
 
     def isolation(self, distance: Floats, settings: Isolation, odds: float) -> Floats:
@@ -94,10 +159,8 @@ class ReferenceRows(NamedTuple):
             rows = told[start : start + step]
             apart = self.differences(np.ascontiguousarray(values[:, rows]))
             total = apart.sum(axis=0)
-            some = total > 0
-            credited[rows[some]] = (
-                isolation[rows[some], None] * (apart / np.maximum(total, 1)).T[some]
-            )
+            rows, apart, total = rows[total > 0], apart[:, total > 0], total[total > 0]
+            credited[rows] = isolation[rows, None] * (apart / total).T
         return credited
 
     def added(self, evidence: Floats, own: Floats) -> Floats:
@@ -127,20 +190,19 @@ class ReferenceRows(NamedTuple):
         return np.array([each.sum(axis=1, where=near, dtype=np.int64) for each in apart])
 
     @staticmethod
-    def _nearest(distance: Distances, k: int) -> tuple[Floats, NDArray[np.int64]]:
+    def _nearest(distance: Distances, k: int) -> tuple[Floats, Ints]:
         """Return the mean distance of the k nearest rows, and that of the last of them.
 
         A training row is not its own neighbour: of rows that are just alike one is passed over.
         """
         alike = (distance == 0).any(axis=1)
         nearest = np.partition(distance, k, axis=1)[:, : k + 1].astype(np.int64)
-        beyond = nearest[:, k]
-        inside = nearest[:, :k]
-        total = np.where(alike, inside.sum(axis=1) + beyond, inside.sum(axis=1))
+        beyond, inside = nearest[:, k], nearest[:, :k]
+        total = inside.sum(axis=1) + np.where(alike, beyond, 0)
         return total / k, np.where(alike, beyond, inside.max(axis=1))
 
 
-def _weights(distance: Distances, last: NDArray[np.int64]) -> Floats:
+def _weights(distance: Distances, last: Ints) -> Floats:
     """Return weights that fall with the distance, to nothing beyond the last near row.
 
     One of the reference rows that are just alike has no weight: it may be the row itself.
@@ -158,20 +220,18 @@ def _weights(distance: Distances, last: NDArray[np.int64]) -> Floats:
     return near
 
 
-def may_have_neighbours(settings: Neighbours | None, n_rows: int, n_columns: int) -> bool:
+def may_have_neighbours(settings: Neighbours, n_rows: int, n_columns: int) -> bool:
     """Say whether the rows of a table are compared with each other."""
-    if settings is None or n_rows < settings.min_rows or n_columns < 2:
-        return False
-    return n_rows * n_columns <= settings.max_cells
+    is_large = n_rows * n_columns > settings.max_cells
+    return n_rows >= settings.min_rows and n_columns >= 2 and not is_large
 
 
 def choose_references(
     settings: Neighbours, binning: Binning, values: Floats, cells: Floats, typical: float
 ) -> ReferenceRows:
-    """Choose reference rows of a table (columns x rows), given the evidence of all cells.
+    """Choose reference rows of a table (columns x rows).
 
-    `cells` is rows x columns, without context evidence; `typical` is the evidence of the median
-    row.
+    `cells` is their evidence without that of contexts (rows x columns), `typical` the median row's.
     """
     ranks = RankDistance.of(binning, values)
     rows = _choose_rows(values, settings.references)
@@ -186,10 +246,7 @@ def choose_references(
 def weigh_neighbours(
     settings: Neighbours, found: ReferenceRows, nearest: Nearest, base: Floats
 ) -> ReferenceRows:
-    """Learn what is usual, and how much neighbour evidence counts.
-
-    `base` is the rows' evidence without that of contexts.
-    """
+    """Learn what is usual, and how much neighbour evidence counts; `base` is without contexts."""
     total = nearest.evidence.sum(axis=1)
     weight = 0.0
     if len(found.profile) >= settings.min_columns:
@@ -201,14 +258,7 @@ def weigh_neighbours(
 
 
 def passed_on(cells: Floats, typical: float) -> Floats:
-    """Return the evidence of each column beyond a typical row's, in fixed point.
-
-    Examples
-    --------
-    >>> passed_on(np.array([[1.0, 3.0], [0.5, 0.5]]), typical=2.0) / UNIT
-    array([[0.5, 1.5],
-           [0. , 0. ]])
-    """
+    """Return the evidence of each column beyond a typical row's, in fixed point."""
     evidence = cells.sum(axis=1)
     beyond = np.maximum(0.0, evidence - typical)
     share = np.divide(beyond, evidence, out=np.zeros_like(evidence), where=beyond > 0)
@@ -216,15 +266,7 @@ def passed_on(cells: Floats, typical: float) -> Floats:
 
 
 def correlation_weight(own: Floats, other: Floats) -> float:
-    """Return the root of the correlation of two quantities, 0 where it is negative.
-
-    Examples
-    --------
-    >>> correlation_weight(np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 1.5]))
-    1.0
-    >>> correlation_weight(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 1.0]))
-    0.0
-    """
+    """Return the root of the correlation of two quantities, 0 where it is negative."""
     # Sums that do not depend on the order of the rows.
     first, second = (part - math.fsum(part) / len(part) for part in (own, other))
     scale = math.sqrt(math.fsum(first * first) * math.fsum(second * second))
@@ -232,32 +274,31 @@ def correlation_weight(own: Floats, other: Floats) -> float:
     return math.sqrt(max(0.0, correlation))
 
 
-def _choose_rows(values: Floats, most: int) -> NDArray[np.int64]:
+def _choose_rows(values: Floats, most: int) -> Ints:
     """Return the numbers of the reference rows: all, or some at random.
 
     At random, and yet always the same ones: a table gives the same model in any order of its rows.
     """
-    n_rows = values.shape[1]
-    if n_rows <= most:
-        return np.arange(n_rows)
+    if values.shape[1] <= most:
+        return np.arange(values.shape[1])
     return np.sort(np.argsort(draw_lots(values), kind="stable")[:most])
 
 
-def draw_lots(values: Floats) -> NDArray[np.uint64]:
+def draw_lots(values: Floats) -> Keys:
     """Draw a number for each row that depends on its values only; equal rows draw their own."""
     # Minus zero is zero, and what is missing is missing.
     lots = np.zeros(values.shape[1], np.uint64)
     for column in values:
-        lots = _scramble(lots ^ (np.nan_to_num(column, nan=np.pi) + 0.0).view(np.uint64))
+        lots = scramble(lots ^ (np.nan_to_num(column, nan=np.pi) + 0.0).view(np.uint64))
     order = np.argsort(lots, kind="stable")
     ordered = lots[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     turn = np.arange(len(lots)) - np.repeat(first, np.diff(np.append(first, len(lots))))
-    lots[order] = _scramble(ordered + turn.astype(np.uint64))
+    lots[order] = scramble(ordered + turn.astype(np.uint64))
     return lots
 
 
-def _scramble(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def scramble(numbers: Keys) -> Keys:
     """Turn numbers into others that look random: the last steps of the generator splitmix64."""
     numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

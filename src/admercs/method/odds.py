@@ -19,37 +19,28 @@ from math import expm1, log1p
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from admercs._compile import kernel
+from admercs.arrays import Bools, Floats
 from admercs.method.settings import NoisyOr, Odds
-from admercs.method.views import MARGINAL
+from admercs.method.views import MARGINAL, BlockViews
 
 # Of the polynomial for everyday evidence; odd, as two sums run at the same time.
 DEGREE = 13
-# The code of `MARGINAL` as a kernel needs it.
-_MARGINAL = np.uint8(MARGINAL)
-
-Floats = NDArray[np.float64]
 
 
-def pattern_evidence(
-    log_omega: Floats,
-    marginal: Floats,
-    has_marginal: NDArray[np.bool_],
-    speaker: NDArray[np.uint8],
-    evidence: Odds | NoisyOr,
-) -> Floats:
+def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | NoisyOr) -> Floats:
     """Return the evidence of the values of a block (columns x rows).
 
-    Where the whole table finds a value less likely, its view replaces that in `log_omega`, and
-    `speaker` says so. `has_marginal` says of each column whether the table's view is another one
+    Where the whole table finds a value less likely, its view replaces that in ``log_omega``, and
+    ``speaker`` says so. `has_marginal` says of each column whether the table's view is another one
     than the leaf's.
     """
+    log_omega = views.log_omega
     for m in np.flatnonzero(has_marginal).tolist():
-        lower = marginal[m] < log_omega[m]
-        np.copyto(log_omega[m], marginal[m], where=lower)
-        np.copyto(speaker[m], _MARGINAL, where=lower)
+        lower = views.marginal[m] < log_omega[m]
+        np.copyto(log_omega[m], views.marginal[m], where=lower)
+        np.copyto(views.speaker[m], np.uint8(MARGINAL), where=lower)
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)
     out = np.empty(log_omega.shape)
@@ -102,14 +93,7 @@ def _weigh(log_omega, odds, series, out):  # type: ignore[no-untyped-def]
 
 
 def log_complement(log_p: Floats) -> Floats:
-    """Return log(1 − p) from log p.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.exp(log_complement(np.log([0.25, 0.5]))).round(6)
-    array([0.75, 0.5 ])
-    """
+    """Return log(1 − p) from log p."""
     # Near p = 1 the difference is in expm1, near p = 0 in log1p.
     with np.errstate(divide="ignore"):
         near_one = np.log(-np.expm1(log_p))

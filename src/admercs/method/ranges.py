@@ -10,22 +10,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Array, Bools, Floats, Ints
 from admercs.method.feedback import UNIT
-
-Ints = NDArray[np.int64]
 
 
 class CodeRange(NamedTuple):
     """A range of target codes within a leaf; of categories just one."""
 
-    leaf: int
     first: int
     last: int
     n_rows: int
 
-    def bounds(self, edges: NDArray[np.float64], nominal: bool) -> tuple[float, float]:
+    def holds(self, code: Array) -> Bools:
+        """Say which codes of the target are in the range."""
+        inside: Bools = (code >= self.first) & (code <= self.last)
+        return inside
+
+    def bounds(self, edges: Floats, nominal: bool) -> tuple[float, float]:
         """Return the range in working values: above the first number, at most the second."""
         if nominal:
             return self.first - 1.0, float(self.last)
@@ -35,20 +37,12 @@ class CodeRange(NamedTuple):
         return low, high
 
 
-def best_range(
-    leaf: int, counts: Ints, excess: Ints, n_categories: int, least: float
-) -> CodeRange | None:
+def best_range(counts: Ints, excess: Ints, n_categories: int, least: float) -> CodeRange | None:
     """Return the range of codes whose rows stand out most, if any do.
 
     `counts` and `excess` are the rows per code and their excess evidence in fixed point. What
     exceeds the `least` mean excess is added up; of numbers a range is searched, of categories a
     single one. Missing values belong to no range, nor do rare categories that share a code.
-
-    Examples
-    --------
-    >>> excess = np.array([4, 0, 1, 3, 2, 4, 1]) * int(UNIT)
-    >>> best_range(0, np.ones(7, int), excess, 0, 1.75)[1:]
-    (3, 5, 3)
     """
     beyond = (excess - int(least * UNIT) * counts)[1:]
     if n_categories:
@@ -63,4 +57,4 @@ def best_range(
         best = int(gain[last])
     if best <= 0:
         return None
-    return CodeRange(leaf, first + 1, last + 1, int(counts[first + 1 : last + 2].sum()))
+    return CodeRange(first + 1, last + 1, int(counts[first + 1 : last + 2].sum()))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Floats, Ints
+from admercs.arrays import ShortInts as Nodes
 from admercs.method.ancestor import find_ancestors
 from admercs.method.settings import Method
 from admercs.trees.forest import Forest
@@ -19,10 +20,10 @@ from admercs.trees.forest import Forest
 class ScoringNodes(NamedTuple):
     """The nodes that score the rows of each leaf; arrays have one entry per node of the forest."""
 
-    own: NDArray[np.int32]  # the node whose rows score a row of this leaf
-    ancestor: NDArray[np.int32]  # another one, or -1
+    own: Nodes  # the node whose rows score a row of this leaf
+    ancestor: Nodes  # another one, or -1
 
-    def of_tree(self, forest: Forest, tree: int) -> NDArray[np.int64]:
+    def of_tree(self, forest: Forest, tree: int) -> Ints:
         """Return the nodes of one tree that need a distribution, ascending; the root is first."""
         leaves = forest.leaves(tree)
         ancestors = self.ancestor[leaves]
@@ -32,19 +33,16 @@ class ScoringNodes(NamedTuple):
 
 def find_scoring_nodes(forest: Forest, method: Method) -> ScoringNodes:
     """Choose the nodes that score the rows of each leaf."""
-    if method.purest:
-        own = find_purest(forest.parent, forest.impurity)
-    else:
-        own = find_whole_leaves(forest)
-    ancestor = np.full(len(own), -1, np.int32)
-    if method.ancestor is not None:
-        coarse = np.where(forest.paid, forest.feature, -1)
-        found = find_ancestors(forest.parent, coarse, forest.n, method.ancestor.share)
-        ancestor = found[own]
-    return ScoringNodes(own, ancestor)
+    purest = method.purest
+    own = find_purest(forest.parent, forest.impurity) if purest else find_whole_leaves(forest)
+    if method.ancestor is None:
+        return ScoringNodes(own, np.full(len(own), -1, np.int32))
+    coarse = np.where(forest.paid, forest.feature, -1)
+    found = find_ancestors(forest.parent, coarse, forest.n, method.ancestor.share)
+    return ScoringNodes(own, found[own])
 
 
-def find_whole_leaves(forest: Forest) -> NDArray[np.int32]:
+def find_whole_leaves(forest: Forest) -> Nodes:
     """Return for each node the leaf that it is a group of; for others the node itself.
 
     Splits that do not pay their full price part a leaf into groups of rows. A group may be an
@@ -58,15 +56,8 @@ def find_whole_leaves(forest: Forest) -> NDArray[np.int32]:
     return whole
 
 
-def find_purest(parent: NDArray[np.int32], impurity: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return for each node the purest node on its path; of equally pure ones the lowest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_purest(np.array([-1, 0, 0]), np.array([0.5, 0.1, 0.7]))
-    array([0, 1, 0], dtype=int32)
-    """
+def find_purest(parent: Nodes, impurity: Floats) -> Nodes:
+    """Return for each node the purest node on its path; of equally pure ones the lowest."""
     purest = np.arange(len(parent), dtype=np.int32)
     for node in range(len(parent)):  # preorder: a parent comes before its children
         above = parent[node]

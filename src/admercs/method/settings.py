@@ -12,94 +12,52 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are taken for.
+    """What the columns of a table are taken for."""
 
-    Attributes
-    ----------
-    max_distinct : int
-        A numeric column with at most this many distinct values is described by how often each
-        occurs …
-    min_repeats : int
-        … if a value occurs this often on average.
-    identifier_from : int
-        A text column with at least this many values that hardly repeat is an identifier.
-    """
-
+    # A numeric column with at most so many distinct values is described by how often each occurs …
     max_distinct: int = 12
-    min_repeats: int = 3
+    min_repeats: int = 3  # … if a value occurs this often on average.
+    # A text column with at least so many values that hardly repeat is an identifier.
     identifier_from: int = 20
 
 
 @dataclass(frozen=True)
 class Density:
-    """How likely a value is among the values of a context.
+    """How likely a value is among the values of a context."""
 
-    Attributes
-    ----------
-    heavy_share : float
-        The weight of a Cauchy kernel beside the Gaussian one; with 0 the kernel is the paper's
-        Gaussian, and densities are not reflected at the ends of a column.
-    heavy_width : float
-        The width of the Cauchy kernel in bandwidths.
-    min_distinct : int
-        With fewer distinct values the bandwidth follows a normal reference rule instead of the
-        improved Sheather-Jones selector.
-    area : bool
-        Whether ω is the area of the density below the height of the value. Otherwise it is the
-        paper's min(1, κ / τ(ρ)).
-    rho : float
-        The share of a context's rows that are typical there (ρ).
-    """
-
+    # The weight of a Cauchy kernel beside the Gaussian one. With 0 the kernel is the paper's
+    # Gaussian, and densities are not reflected at the ends of a column.
     heavy_share: float = 0.2
-    heavy_width: float = 4.0
+    heavy_width: float = 4.0  # the width of the Cauchy kernel in bandwidths
+    # With fewer distinct values the bandwidth follows a normal reference rule instead of the
+    # improved Sheather-Jones selector.
     min_distinct: int = 40
+    # Whether ω is the area of the density below the height of the value; else min(1, κ / τ(ρ)).
     area: bool = True
-    rho: float = 0.9
+    rho: float = 0.9  # ρ, the share of a context's rows that are typical there
 
 
 @dataclass(frozen=True)
 class Trees:
-    """One tree per column predicts it from the others.
+    """One tree per column predicts it from the others."""
 
-    Attributes
-    ----------
-    price : float or None
-        A split must gain more than ``price * ((K - 1) / 2 * ln N + ln C)`` nats, where K is the
-        number of target bins, N the rows and C the candidate thresholds. None: the paper's trees,
-        which split on variance (Gini for nominal targets) and stop by `min_impurity_decrease`.
-    min_impurity_decrease : float
-        Only without a price: the sum of squares that a split must remove from a target scaled to
-        [0, 1]; for nominal targets the decrease of the Gini impurity.
-    max_depth : int
-        The most conditions on the path to a leaf.
-    min_samples_leaf : float or int
-        The smallest leaf, as a share of the rows or as a number of rows.
-    min_rows : int
-        The smallest leaf in rows where `min_samples_leaf` is a share.
-    max_bins : int or "exact"
-        Bins per numeric column between which thresholds are searched.
-    target_bins : int
-        Bins of equal counts into which a numeric target is cut.
-    max_classes : int
-        Classes of a nominal target; rarer categories share the last one.
-    group_price : float
-        For this price a leaf is parted further, into groups that may be anomalous contexts but
-        score no value …
-    group_rows : int
-        … in tables of fewer rows than this; in larger ones a group that matters pays the price.
-    """
-
+    # A split must gain more than price * ((K - 1) / 2 * ln N + ln C) nats, where K is the number of
+    # target bins, N the rows and C the candidate thresholds. None: the paper's trees, which split
+    # on variance (Gini for nominal targets) and stop by `min_impurity_decrease`.
     price: float | None = 0.55
+    # The sum of squares that a split must remove from a target scaled to [0, 1]; for nominal
+    # targets the decrease of the Gini impurity.
     min_impurity_decrease: float = 0.0
-    max_depth: int = 10
-    min_samples_leaf: float | int = 0.02
-    min_rows: int = 5
-    max_bins: int | Literal["exact"] = 254
-    target_bins: int = 8
-    max_classes: int = 32
+    max_depth: int = 10  # the most conditions on the path to a leaf
+    min_samples_leaf: float | int = 0.02  # the smallest leaf, as a share of the rows or in rows
+    min_rows: int = 5  # the smallest leaf in rows where `min_samples_leaf` is a share
+    max_bins: int | Literal["exact"] = 254  # per numeric column; thresholds lie between them
+    target_bins: int = 8  # bins of equal counts into which a numeric target is cut
+    max_classes: int = 32  # of a nominal target; rarer categories share the last one
+    # For this price a leaf is parted further, into groups that may be anomalous contexts but score
+    # no value …
     group_price: float = 0.3
-    group_rows: int = 300
+    group_rows: int = 300  # … in tables of fewer rows; in larger ones such a group pays the price.
 
 
 @dataclass(frozen=True)
@@ -118,28 +76,15 @@ class NoisyOr:
 
 @dataclass(frozen=True)
 class Tail:
-    """Values far outside of the rest are odd however often they occur.
+    """Values far outside of the rest are odd however often they occur."""
 
-    Attributes
-    ----------
-    middle, near, far : float
-        The shares of rows beyond the three quantiles through which the tails of a column are
-        drawn.
-    slack : float
-        A value must be rarer than its tail predicts by this factor, as a logarithm.
-    power : float
-        With S the share of rows at or beyond a value, ω is never below S ** power.
-    min_rows : int
-        The least rows beyond the quantile `near`, and half of those beyond `far`, that a tail
-        needs.
-    """
-
+    # The shares of rows beyond the three quantiles through which the tails of a column are drawn.
     middle: float = 0.5
     near: float = 0.1
     far: float = 0.02
-    slack: float = 3.0
-    power: float = 3.0
-    min_rows: int = 5
+    slack: float = 3.0  # log of the factor by which a value must be rarer than its tail predicts
+    power: float = 3.0  # with S the share of rows at or beyond a value, ω is at least S ** power
+    min_rows: int = 5  # the least rows beyond `near`, and half of those beyond `far`
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -149,53 +94,27 @@ class Tail:
 
 @dataclass(frozen=True)
 class Border:
-    """Near a threshold the likelihood is smoothed with that of the context across.
+    """Near a threshold the likelihood is smoothed with that of the context across."""
 
-    Attributes
-    ----------
-    zone : int
-        The width of the zone on either side of a threshold, in smallest leaves.
-    most : float
-        The likelihood is raised to this value at most.
-    """
-
-    zone: int = 2
-    most: float = 0.5
+    zone: int = 2  # the width of the zone on either side of a threshold, in smallest leaves
+    most: float = 0.5  # the likelihood is raised to this value at most
 
 
 @dataclass(frozen=True)
 class Discount:
-    """What the whole table finds odd counts less where the context explains it.
+    """What the whole table finds odd counts less where the context explains it."""
 
-    Attributes
-    ----------
-    odds : float
-        The share of the odds that is left where the context explains the value completely.
-    min_rows : int
-        A context of fewer rows explains nothing.
-    ordinary : float
-        A value at least this likely in its context is explained completely.
-    """
-
-    odds: float = 1 / 3
-    min_rows: int = 50
-    ordinary: float = 0.5
+    odds: float = 1 / 3  # the share of the odds that is left of a value that is explained
+    min_rows: int = 50  # a context of fewer rows explains nothing
+    ordinary: float = 0.5  # a value at least this likely in its context is explained completely
 
 
 @dataclass(frozen=True)
 class Ancestor:
-    """A leaf that is a small part of a context above it is also scored by that context.
+    """A leaf that is a small part of a context above it is also scored by that context."""
 
-    Attributes
-    ----------
-    share : float
-        A leaf with a smaller share of the rows of a context above it is a small part of it.
-    odds : float
-        The ancestor's evidence counts with this share of the odds.
-    """
-
-    share: float = 0.15
-    odds: float = 0.5
+    share: float = 0.15  # a leaf with a smaller share of a context's rows is a small part of it
+    odds: float = 0.5  # the ancestor's evidence counts with this share of the odds
 
 
 @dataclass(frozen=True)
@@ -204,174 +123,85 @@ class Candidates:
 
     Excess evidence is what a row has beyond the median row, in units of half the distance from
     the median to the `Feedback.spread` quantile.
-
-    Attributes
-    ----------
-    least : float
-        The least mean excess evidence of the rows of a candidate.
-    cap : float
-        The most that a single row counts in that mean.
-    min_columns : int
-        In a table of fewer columns no context is a candidate.
     """
 
-    least: float = 1.75
-    cap: float = 3.0
-    min_columns: int = 3
+    least: float = 1.75  # the least mean excess evidence of the rows of a candidate
+    cap: float = 3.0  # the most that a single row counts in that mean
+    min_columns: int = 3  # in a table of fewer columns no context is a candidate
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """A range of a leaf's target may be a candidate where the leaf as a whole is not.
+    """A range of a leaf's target may be a candidate where the leaf as a whole is not."""
 
-    Attributes
-    ----------
-    own : float
-        The columns by which the range was chosen count with this share of their evidence.
-    others : int
-        The least number of further columns.
-    share : float
-        The least rows of a range, as a share of the smallest leaf …
-    min_rows : int
-        … and in rows.
-    """
-
-    own: float = 0.25
-    others: int = 2
-    share: float = 0.75
-    min_rows: int = 8
+    own: float = 0.25  # the share with which the columns count by which the range was chosen
+    others: int = 2  # the least number of further columns
+    share: float = 0.75  # the least rows of a range, as a share of the smallest leaf …
+    min_rows: int = 8  # … and in rows
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """Contexts and rows inform each other: a context full of anomalous rows is anomalous.
+    """Contexts and rows inform each other: a context full of anomalous rows is anomalous."""
 
-    Attributes
-    ----------
-    gamma_lambda : float
-        How far a single ordinary row speaks for a context (γ_λ).
-    n_iter : int
-        The most rounds of scoring contexts and rows in turn, the first scoring included.
-    tol : float
-        The rounds end when no context's score changes by more.
-    centred : bool
-        Whether evidence counts only as far as it exceeds that of the median row.
-    spread : float or None
-        Excess evidence is measured in units of half the distance from the median to this quantile;
-        None: as it is.
-    effective_size : int or None
-        A larger context is scored as if it had this many rows; None: all rows count.
-    most : float or None
-        The most evidence that a context adds to a row; None: the paper's form, without a limit.
-    candidates : Candidates or None
-        Which contexts may become anomalous; None: all leaves.
-    ranges : Ranges or None
-        Whether ranges of a leaf's target may, too.
-    """
-
-    gamma_lambda: float = 0.5
-    n_iter: int = 20
-    tol: float = 1e-6
-    centred: bool = True
+    gamma_lambda: float = 0.5  # γ_λ: how far a single ordinary row speaks for a context
+    n_iter: int = 20  # the most rounds of scoring contexts and rows, the first scoring included
+    tol: float = 1e-6  # the rounds end when no context's score changes by more
+    centred: bool = True  # whether evidence counts only as far as it exceeds the median row's
+    # Excess evidence is measured in units of half the distance from the median to this quantile;
+    # None: as it is.
     spread: float | None = 0.9
-    effective_size: int | None = 50
-    most: float | None = 1.0
-    candidates: Candidates | None = field(default_factory=Candidates)
+    effective_size: int | None = 50  # a larger context is scored as if it had this many rows
+    most: float | None = 1.0  # the most evidence that a context adds to a row
+    candidates: Candidates | None = field(default_factory=Candidates)  # None: all leaves
     ranges: Ranges | None = field(default_factory=Ranges)
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """A row whose nearest rows are further away than those of the median row is odd.
+    """A row whose nearest rows are further away than those of the median row is odd."""
 
-    Attributes
-    ----------
-    power : float
-        The likelihood of a distance d is (d / median) ** (-power * sqrt(number of columns)).
-    """
-
+    # The likelihood of a distance d is (d / median) ** (-power * sqrt(number of columns)).
     power: float = 1.5
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Rows are compared with reference rows in all columns at once.
+    """Rows are compared with reference rows in all columns at once."""
 
-    Attributes
-    ----------
-    references : int
-        The most training rows that a row is compared with.
-    near : int
-        The nearest reference rows at the small scale.
-    share : float
-        The nearest reference rows at the large scale, as a share of all.
-    weight : float
-        How much the excess evidence of the nearest rows counts if it agrees completely with the
-        rows' own evidence; 0: it does not count.
-    min_rows, min_columns : int
-        A table of fewer rows has no neighbours, one of fewer columns no neighbour evidence, …
-    max_cells : int
-        … and one of more cells neither.
-    isolation : Isolation or None
-        Whether a row that is far from its nearest rows is odd.
-    """
-
-    references: int = 1000
-    near: int = 5
-    share: float = 0.05
+    references: int = 1000  # the most training rows that a row is compared with
+    near: int = 5  # the nearest reference rows at the small scale …
+    share: float = 0.05  # … and at the large scale, as a share of all
+    # How much the excess evidence of the nearest rows counts if it agrees completely with the rows'
+    # own evidence; 0: it does not count.
     weight: float = 4.0
-    min_rows: int = 20
-    min_columns: int = 3
-    max_cells: int = 500_000
+    min_rows: int = 20  # a table of fewer rows has no neighbours, …
+    min_columns: int = 3  # … one of fewer columns no neighbour evidence, …
+    max_cells: int = 500_000  # … and one of more cells neither
     isolation: Isolation | None = field(default_factory=Isolation)
 
 
 @dataclass(frozen=True)
 class Flagging:
-    """Where ``contamination="auto"`` draws the line.
+    """Where ``contamination="auto"`` draws the line."""
 
-    Attributes
-    ----------
-    middle, high : float
-        The levels of the two quantiles of evidence through which the tails of ordinary rows are
-        drawn: a few per cent of anomalies leave them alone.
-    chance : float
-        The chance of an ordinary row to be flagged, if evidence has an exponential tail.
-    share : float
-        If more than this share of the rows would be flagged, only those are that also exceed …
-    heavy_chance : float
-        … a log-normal tail with this chance.
-    """
-
+    # The levels of the two quantiles of evidence through which the tails of ordinary rows are
+    # drawn: a few per cent of anomalies leave them alone.
     middle: float = 0.5
     high: float = 0.9
-    chance: float = 0.002
+    chance: float = 0.002  # of an ordinary row to be flagged, if evidence has an exponential tail
+    # If more than this share of the rows would be flagged, only those are that also exceed …
     share: float = 0.01
-    heavy_chance: float = 0.0003
+    heavy_chance: float = 0.0003  # … a log-normal tail with this chance.
 
 
 @dataclass(frozen=True)
 class Method:
     """The whole method: its steps in the order in which they are applied.
 
-    Attributes
-    ----------
-    columns : Columns
-    trees : Trees
-    density : Density
-    marginal : bool
-        Whether every value is also scored in the whole table.
-    purest : bool
-        Whether the purest node on the path scores a value (the paper) instead of the leaf.
-    tail : Tail or None
-    border : Border or None
-    discount : Discount or None
-    ancestor : Ancestor or None
-    evidence : Odds or NoisyOr
-        How likelihoods become evidence.
-    feedback : Feedback or None
-    neighbours : Neighbours or None
-    flagging : Flagging
+    A step that is None is left out. ``marginal`` says whether every value is also scored in the
+    whole table, ``purest`` whether the purest node on the path scores a value (the paper) instead
+    of the leaf, and ``evidence`` how likelihoods become evidence.
 
     Examples
     --------
@@ -411,11 +241,6 @@ class Method:
 
         Nothing in the training table is distrusted: no context is anomalous, no row adds evidence
         to rows like it, and no ancestor doubts what a leaf finds ordinary.
-
-        Examples
-        --------
-        >>> Method().for_novelty().feedback is None
-        True
         """
         neighbours = self.neighbours
         if neighbours is not None:
@@ -424,7 +249,8 @@ class Method:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; `from_dict` reads it."""
-        return _to_dict(self)
+        made: dict[str, Any] = _to_dict(self)
+        return made
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Method:
@@ -489,13 +315,12 @@ PAPER = Method(
     neighbours=None,
 )
 
-_TYPES = {
-    kind.__name__: kind
-    for kind in (
-        Columns, Trees, Density, Odds, NoisyOr, Tail, Border, Discount, Ancestor, Candidates,
-        Ranges, Feedback, Isolation, Neighbours, Flagging, Method,
-    )
-}  # fmt: skip
+# The dataclasses of this module by their names.
+_TYPES: dict[str, Any] = {
+    name: kind
+    for name, kind in globals().items()
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind)
+}
 
 
 def _changed(settings: Any, names: list[str], value: Any) -> Any:
@@ -507,29 +332,19 @@ def _changed(settings: Any, names: list[str], value: Any) -> Any:
     return dataclasses.replace(settings, **{names[0]: value})
 
 
-def _to_dict(settings: Any) -> dict[str, Any]:
-    fields = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
-    plain = {
-        name: _to_dict(value) if dataclasses.is_dataclass(value) else _plain(value)
-        for name, value in fields.items()
-    }
-    return {"type": type(settings).__name__, **plain}
+def _to_dict(settings: Any) -> Any:
+    """Return settings as a dict, and a numpy number, such as a grid search passes, as Python's."""
+    if not dataclasses.is_dataclass(settings):
+        return settings.item() if hasattr(settings, "item") else settings
+    names = [each.name for each in dataclasses.fields(settings)]
+    values = {name: _to_dict(getattr(settings, name)) for name in names}
+    return {"type": type(settings).__name__, **values}
 
 
-def _plain(value: Any) -> Any:
-    """Return a numpy number, such as a grid search passes, as Python's own."""
-    return value.item() if hasattr(value, "item") else value
-
-
-def _from_dict(values: dict[str, Any]) -> Any:
+def _from_dict(values: Any) -> Any:
+    if not isinstance(values, dict):
+        return values
     kind = _TYPES[values["type"]]
-    known = {each.name for each in dataclasses.fields(kind)}
-    given = {name: value for name, value in values.items() if name != "type"}
-    if set(given) != known:
+    if values.keys() != {"type", *(each.name for each in dataclasses.fields(kind))}:
         raise ValueError(f"the settings of {kind.__name__} do not fit")
-    return kind(
-        **{
-            name: _from_dict(value) if isinstance(value, dict) else value
-            for name, value in given.items()
-        }
-    )
+    return kind(**{name: _from_dict(each) for name, each in values.items() if name != "type"})

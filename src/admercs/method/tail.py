@@ -116,23 +116,6 @@ class SideTail(NamedTuple):
     heavy_shape: float
     ranks: Floats  # values at the ranks 1, 2, 4, … from the end
 
-    def mass(self, v: Floats, n: int) -> Floats:
-        """Return the logarithm of the share of rows at v or beyond, at most."""
-        beyond = np.searchsorted(-self.ranks, -v, side="right")
-        return np.log(np.maximum(1.0, 2.0**beyond - 1) / n)
-
-    def log_light(self, v: Floats, settings: Tail) -> Floats:
-        """Return the logarithm of the mass that the exponential tail expects beyond v."""
-        return math.log(settings.near) - (v - self.light_from) / self.light_scale
-
-    def log_heavy(self, v: Floats, settings: Tail) -> Floats:
-        """Return the logarithm of the mass that the Pareto tail expects beyond v."""
-        if self.heavy_scale <= 0:
-            return np.zeros(len(v))
-        z = np.maximum(0.0, v - self.heavy_from) / self.heavy_scale
-        falls = np.log1p(self.heavy_shape * z) / self.heavy_shape if self.heavy_shape else z
-        return np.where(v > self.heavy_from, math.log(settings.far) - falls, 0.0)
-
     def odd_from(self, n: int, settings: Tail) -> float:
         """Return a value up to which nothing is odd; beyond the last rank something may be.
 
@@ -148,11 +131,7 @@ class SideTail(NamedTuple):
 
 
 def draw_tail(quantiles: list[float], ranks: Floats, n: int, settings: Tail) -> SideTail | None:
-    """Draw the tails through three quantiles; None where there are too few rows or no spread.
-
-    >>> draw_tail([1.0, 2.0, 3.0], np.empty(0), 1000, Tail())[:5]
-    (2.0, 0.621..., 3.0, 0.621..., 0.0)
-    """
+    """Draw the tails through three quantiles; None where there are too few rows or no spread."""
     middle, near, far = quantiles
     if n * settings.near < settings.min_rows or not 0 < near - middle < math.inf:
         return None
@@ -170,11 +149,17 @@ def draw_tail(quantiles: list[float], ranks: Floats, n: int, settings: Tail) -> 
 
 def tail_likelihood(tail: SideTail, n: int, v: Floats, settings: Tail) -> Floats:
     """Return log ω of values beyond the beginning of a tail."""
-    mass = tail.mass(v, n)
+    beyond = np.searchsorted(-tail.ranks, -v, side="right")
+    mass = np.log(np.maximum(1.0, 2.0**beyond - 1) / n)  # the rows at v or beyond, at most
     with np.errstate(over="ignore"):
-        light = np.maximum(mass, tail.log_light(v, settings) - mass + settings.slack)
-        heavy = tail.log_heavy(v, settings) - mass + settings.slack
-        heavy = np.maximum(settings.power * mass, heavy)
+        light = math.log(settings.near) - (v - tail.light_from) / tail.light_scale
+        heavy = np.zeros(len(v))
+        if tail.heavy_scale > 0:
+            z = np.maximum(0.0, v - tail.heavy_from) / tail.heavy_scale
+            falls = np.log1p(tail.heavy_shape * z) / tail.heavy_shape if tail.heavy_shape else z
+            heavy = np.where(v > tail.heavy_from, math.log(settings.far) - falls, 0.0)
+        light = np.maximum(mass, light - mass + settings.slack)
+        heavy = np.maximum(settings.power * mass, heavy - mass + settings.slack)
     return np.minimum(0.0, np.minimum(light, heavy))
 
 
@@ -185,13 +170,14 @@ class TailStep:
         self._settings = settings
         slots = likelihoods.slot[root[:-1]]
         n = (likelihoods.n - likelihoods.n_missing)[slots].tolist()
-        outer = likelihoods.outer.reshape(len(n), 2, len(settings.shares) + N_RANKS)
+        k = len(settings.shares)
+        outer = likelihoods.outer.reshape(len(n), 2, k + N_RANKS) * np.array([[-1.0], [1.0]])
         # Per column and side: the sign that mirrors it, its tail, and where it may be odd.
         self._sides = [
             (m, sign, tail, tail.odd_from(n[m], settings), n[m])
             for m, sides in enumerate(outer)
             for sign, side in zip((-1.0, 1.0), sides, strict=True)
-            if (tail := _mirrored(side, sign, n[m], settings)) is not None
+            if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], settings)) is not None
         ]
         # A tree without a split has the whole table as its only leaf.
         self._is_whole = np.diff(root) == 1
@@ -205,16 +191,5 @@ class TailStep:
                 continue
             far = tail_likelihood(tail, n, sign * x[rows], self._settings)
             views.far[m, rows] = np.minimum(views.far[m, rows], far)
-            lowered = [views.marginal[m]]
-            if self._is_whole[m]:
-                lowered.append(views.log_omega[m])
-            for view in lowered:
-                view[rows] = np.minimum(view[rows], views.far[m, rows])
-
-
-def _mirrored(outer: Floats, sign: float, n: int, settings: Tail) -> SideTail | None:
-    values = sign * outer
-    n_shares = len(settings.shares)
-    if n < 2 or np.isnan(values[:n_shares]).any():
-        return None
-    return draw_tail(values[:n_shares].tolist(), values[n_shares:], n, settings)
+            for view in (views.marginal, views.log_omega)[: 2 if self._is_whole[m] else 1]:
+                view[m, rows] = np.minimum(view[m, rows], views.far[m, rows])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from math import exp, log
+from numbers import Real
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from admercs.arrays import Floats
 from admercs.method.settings import Flagging
 
-Quantiles = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Quantiles = Callable[[Floats], Floats]
 
 
 def automatic_threshold(quantiles: Quantiles, flagging: Flagging) -> float:
@@ -21,13 +24,6 @@ def automatic_threshold(quantiles: Quantiles, flagging: Flagging) -> float:
     evidence has an exponential tail; and the evidence that 1% of the rows exceed, or, if that is
     less, the one that an ordinary row exceeds with a chance of 3 in 10,000 if evidence has a
     log-normal tail.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evidence = -np.log1p(-np.linspace(0, 1, 100_000, endpoint=False))
-    >>> round(automatic_threshold(lambda levels: np.quantile(evidence, levels), Flagging()), 2)
-    6.21
     """
     levels = np.array([flagging.middle, flagging.high, 1 - flagging.share])
     middle, high, top = quantiles(levels).tolist()
@@ -38,5 +34,24 @@ def automatic_threshold(quantiles: Quantiles, flagging: Flagging) -> float:
     if middle > 0:
         spread = log(high / middle) / float(ndtri(flagging.high) - ndtri(flagging.middle))
         beyond = float(ndtri(1 - flagging.heavy_chance) - ndtri(flagging.high))
-        log_normal = high * exp(spread * beyond)
+        log_normal = high * exp(min(spread * beyond, 700.0))  # beyond, floats end
     return float(max(exponential, min(top, log_normal)))
+
+
+def stated_threshold(contamination: dict[str, Any]) -> float:
+    """Return the evidence behind ``{"score": s}`` or ``{"evidence": e}``.
+
+    Examples
+    --------
+    >>> round(stated_threshold({"score": 0.95}), 2), stated_threshold({"evidence": 3})
+    (3.0, 3.0)
+    """
+    most = {"score": 1 - 2**-53, "evidence": sys.float_info.max}
+    for what, value in contamination.items():
+        fits = len(contamination) == 1 and what in most and isinstance(value, Real)
+        if fits and 0 <= value <= most[what]:
+            return float(value) if what == "evidence" else -float(np.log1p(-value))
+    raise ValueError(
+        'contamination as a dict is {"score": s} with 0 <= s < 1 or {"evidence": e} with '
+        f"0 <= e < inf; it is {contamination!r:.100}"
+    )

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from admercs.arrays import Bytes, Floats, ShortInts
 
-Floats = NDArray[np.float64]
-
+# Whose view of a value has the strongest evidence: its leaf's, an ancestor's, the table's.
 OWN, ANCESTOR, MARGINAL = 0, 1, 2
-"""Whose view of a value has the strongest evidence: its leaf's, an ancestor's, the table's."""
 
 
 class BlockViews(NamedTuple):
     """A block of rows; arrays are columns x rows, and the last four are written to by steps."""
 
-    leaf: NDArray[np.int32]
+    leaf: ShortInts
     block: Floats  # working values
     log_omega: Floats  # log ω by the leaf's scoring node, or by an ancestor
     marginal: Floats  # log ω in the whole table
     far: Floats  # log ω by the tails of the column
-    speaker: NDArray[np.uint8]  # OWN or ANCESTOR so far
+    speaker: Bytes  # OWN or ANCESTOR so far

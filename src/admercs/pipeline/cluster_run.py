@@ -7,9 +7,8 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, NoReturn, Self
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NoReturn
 
 import dask
 from dask.dataframe import DataFrame
@@ -19,11 +18,8 @@ from distributed.scheduler import KilledWorker
 
 from admercs.progress import Progress
 
-FAN_IN = 8
-"""Partial results that are merged at a time: few enough for a worker's memory."""
-
-PATIENCE = 30.0
-"""Seconds without any progress after which the state of the workers is checked."""
+FAN_IN = 8  # partial results that are merged at a time: few enough for a worker's memory
+PATIENCE = 30.0  # seconds without any progress after which the state of the workers is checked
 
 _STUCK = {
     "paused": "All workers are paused: their memory is full, and what they hold cannot be moved to "
@@ -42,83 +38,48 @@ class PartitionError(RuntimeError):
     """A partition could not be read or worked on; the message names it."""
 
 
-class ClusterRun:
+class ClusterRun(AbstractContextManager["ClusterRun"]):
     """Passes over the partitions of a table on a cluster.
 
     Everything that a pass leaves on the cluster is forgotten at the end, however that comes about.
     All tasks are pure functions of their arguments and no data is placed on workers by hand, so
     that what a lost worker held can always be computed again.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    table : dask.dataframe.DataFrame
-        The table.
-    progress : callable, optional
-        Told ``(phase, done, total)``.
     """
 
     def __init__(self, client: Client, table: DataFrame, progress: Progress | None = None) -> None:
-        self.client = client
-        self._table = table
-        self._progress = progress
+        self.client, self._table, self._progress = client, table, progress
+        self.n_parts = int(table.npartitions)
         self._futures: weakref.WeakValueDictionary[str, Future] = weakref.WeakValueDictionary()
         self._had_workers = bool(client.nthreads())
 
-    @property
-    def n_parts(self) -> int:
-        """Number of partitions."""
-        return int(self._table.npartitions)
-
-    @property
-    def n_threads(self) -> int:
-        """Number of tasks that the cluster can run at the same time."""
-        return max(1, sum(self.client.nthreads().values()))
-
     def read(
-        self,
-        phase: str,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Sequence[Sequence[Any]] = (),
-        columns: Sequence[int] | None = None,
-    ) -> list[Future]:
+        self, phase: str, function: Callable[..., Any], *args: Any,
+        each: Sequence[Sequence[Any]] = (), columns: Sequence[int] | None = None,
+    ) -> list[Future]:  # fmt: skip
         """Read the raw table once: call ``function(partition, *each[p], *args)`` per partition.
 
-        Returns when all partitions are done; the results stay on the workers.
-
-        Parameters
-        ----------
-        phase : str
-            What to call this pass in reports of progress.
-        function : callable
-            What to do with a partition.
-        *args : object
-            Further arguments; futures arrive as their values.
-        each : sequence of sequence
-            Arguments that differ between partitions.
-        columns : sequence of int, optional
-            The positions of the columns to read; all by default.
+        Returns when all partitions are done; the results stay on the workers. `columns` are the
+        positions of the columns to read, all by default. Futures among `args`, and among the
+        arguments in `each` that differ between partitions, arrive as their values.
         """
         table = self._table if columns is None else self._table[list(self._table.columns[columns])]
-        token = uuid.uuid4().hex
-        task = dask.delayed(function, pure=False)
+        # Dask's full optimisation joins partitions where few columns are read. Each must stay as it
+        # is, since what is known of its rows already belongs to it.
+        parts = table.simplify().to_delayed(optimize_graph=False)
+        name, task = _name(function), dask.delayed(function, pure=False)
         tasks = [
-            task(part, *(column[p] for column in each), *args,
-                 dask_key_name=f"{_name(function)}-{token}-{p}")
-            for p, part in enumerate(_partitions(table))
-        ]  # fmt: skip
+            task(part, *(column[p] for column in each), *args, dask_key_name=f"{name}-{p}")
+            for p, part in enumerate(parts)
+        ]
         futures: list[Future] = self.client.compute(tasks)
-        self._remember(futures)
+        self._futures.update({future.key: future for future in futures})
         self.wait(phase, futures)
         return futures
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future:
         """Run a function on a worker; futures among the arguments arrive as their values."""
-        key = f"{_name(function)}-{uuid.uuid4().hex}"
-        future: Future = self.client.submit(function, *args, key=key)
-        self._remember([future])
+        future: Future = self.client.submit(function, *args, key=_name(function))
+        self._futures[future.key] = future
         return future
 
     def share(self, value: Any) -> Future:
@@ -127,21 +88,18 @@ class ClusterRun:
 
     def reduce(self, function: Callable[..., Any], futures: Sequence[Future], *args: Any) -> Future:
         """Merge partial results in a tree of ``function(list, *args)``."""
-        merged = list(futures)
-        while len(merged) > 1:
-            merged = [
-                self.submit(function, merged[i : i + FAN_IN], *args)
-                for i in range(0, len(merged), FAN_IN)
+        while True:
+            futures = [
+                self.submit(function, list(futures[i : i + FAN_IN]), *args)
+                for i in range(0, max(1, len(futures)), FAN_IN)
             ]
-        return merged[0] if len(futures) > 1 else self.submit(function, list(futures), *args)
+            if len(futures) == 1:
+                return futures[0]
 
     def result(self, future: Any) -> Any:
         """Bring a small result, or a list of them, to the client."""
-        many = isinstance(future, list)
-        futures = future if many else [future]
-        self.wait("", futures)
-        results = self.client.gather(futures)
-        return results if many else results[0]
+        self.wait("", future if isinstance(future, list) else [future])
+        return self.client.gather(future)
 
     def wait(self, phase: str, futures: Sequence[Future]) -> None:
         """Wait until all are done; say how far it is, and raise the first error."""
@@ -182,19 +140,7 @@ class ClusterRun:
         if self._progress is not None:
             self._progress(phase, done, total)
 
-    def _remember(self, futures: Sequence[Future]) -> None:
-        for future in futures:
-            self._futures[future.key] = future
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         # Frames of a traceback may hold futures for long; without this their tasks would go on.
         for future in list(self._futures.values()):
             future.release()
@@ -219,19 +165,9 @@ def _room_on_disk(dask_worker: Any) -> tuple[int, str]:
     return shutil.disk_usage(folder).free, folder
 
 
-def _partitions(table: DataFrame) -> list[Any]:
-    """Return the partitions, to be read with no more columns than are asked for.
-
-    Dask's full optimisation joins partitions where few columns are read. Each must stay as it is,
-    since what is known of its rows already belongs to it.
-    """
-    parts: list[Any] = table.simplify().to_delayed(optimize_graph=False)
-    return parts
-
-
 def _name(function: Callable[..., Any]) -> str:
-    """Return what a task is called; Dask's dashboard shows words with hyphens between them."""
-    return f"admercs-{function.__name__.strip('_').replace('_', '-')}"
+    """Return a new name of a task; Dask's dashboard shows words with hyphens between them."""
+    return f"admercs-{function.__name__.strip('_').replace('_', '-')}-{uuid.uuid4().hex}"
 
 
 def _itself(value: Any) -> Any:
@@ -247,10 +183,7 @@ def _lost(error: BaseException) -> ClusterError:
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Say in errors which partition it was.
-
-    What the table's own checks say is meant for the user; only the place is missing.
-    """
+    """Say in errors which partition it was: all that the table's own checks cannot say."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -270,8 +203,6 @@ def _raise_error_of(future: Future, futures: Sequence[Future]) -> NoReturn:
             "cause is memory: cut the table into smaller partitions, or give the workers more, and "
             "room on disk to move data to."
         ) from error
-    if isinstance(error, ClusterError | PartitionError):
-        raise error
     if not future.key.rpartition("-")[2].isdigit():
         raise error
     number = [other.key for other in futures].index(future.key)

@@ -14,26 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from admercs.arrays import Floats
 from admercs.method.neighbours import draw_lots
-from admercs.method.settings import Method
 from admercs.pipeline.fit import Fitted, fit_model
 from admercs.pipeline.model import QUANTILE_LEVELS
 from admercs.pipeline.rows import RowsInMemory
 from admercs.pipeline.score import score_evidence
-from admercs.table.frame import Frame
 from admercs.table.prepared import prepare
 
-N_FOLDS = 5
-"""Folds of the table; each costs a fit."""
-
-MIN_ROWS = 50
-"""In a smaller table too few rows are left to learn from."""
+N_FOLDS = 5  # each costs a fit
+MIN_ROWS = 50  # in a smaller table too few rows are left to learn from
 
 
 def with_unseen_evidence(fitted: Fitted, rows: RowsInMemory, nominal: Any) -> Fitted:
     """Replace the quantiles of the training evidence by those of cross-fitted evidence."""
-    frame, n_jobs = rows.frame, rows.n_jobs
+    frame, n_jobs, method = rows.frame, rows.n_jobs, fitted.model.method
     if frame.n_rows < MIN_ROWS:
         return fitted
     # Folds follow from the content of the rows: their order does not matter.
@@ -41,17 +35,13 @@ def with_unseen_evidence(fitted: Fitted, rows: RowsInMemory, nominal: Any) -> Fi
     evidence = np.empty(frame.n_rows)
     for k in range(N_FOLDS):
         held_back = np.flatnonzero(fold == k)
-        rest = frame.take(np.flatnonzero(fold != k))
-        if len(held_back):
-            unseen = frame.take(held_back)
-            evidence[held_back] = _unseen(rest, unseen, fitted.model.method, nominal, n_jobs)
+        if not len(held_back):
+            continue
+        rest = RowsInMemory(frame.take(np.flatnonzero(fold != k)), n_jobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # columns set aside were told before
+            model = fit_model(rest, method, nominal).model
+        unseen = prepare(frame.take(held_back), model.schema)
+        evidence[held_back] = score_evidence(model, unseen, n_jobs)
     model = replace(fitted.model, evidence_quantiles=np.quantile(evidence, QUANTILE_LEVELS))
     return replace(fitted, model=model, quantiles=partial(np.quantile, evidence))
-
-
-def _unseen(rest: Frame, unseen: Frame, method: Method, nominal: Any, n_jobs: int) -> Floats:
-    """Return the evidence of rows by a model of other rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # columns that are set aside were told already
-        model = fit_model(RowsInMemory(rest, n_jobs), method, nominal).model
-    return score_evidence(model, prepare(unseen, model.schema), n_jobs)

@@ -1,4 +1,4 @@
-"""The rows of a Dask table: every partition is a piece."""
+"""Dask tables: fitting, with every partition as a piece, and scoring, lazy and by partition."""
 
 from __future__ import annotations
 
@@ -6,22 +6,29 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from operator import getitem
+from typing import Any, NamedTuple
 
+import dask
 import numpy as np
 import pandas as pd
+from dask.dataframe import DataFrame
 from distributed import Future
-from numpy.typing import NDArray
 
-from admercs.pipeline.cluster_run import ClusterRun
-from admercs.pipeline.rows import Function, Kept, Rows, Several, Work
+from admercs.arrays import Array, Floats, Ints
+from admercs.pipeline.cluster_run import ClusterRun, naming
+from admercs.pipeline.local_cluster import some_client
+from admercs.pipeline.model import Model
+from admercs.pipeline.rows import Function, Kept, Numbers, Piece, Rows, Work
+from admercs.pipeline.score import score_cells, score_evidence
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared, prepare
 from admercs.table.quantiles import Cells, Request, count_cells, linear_quantiles, merge_cells
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary, merge_summaries, summarise
 
-Floats = NDArray[np.float64]
+Finish = Callable[[Floats], Array]
 
 
 class RowsOnDask(Rows):
@@ -39,45 +46,46 @@ class RowsOnDask(Rows):
         if run.n_parts == 0:
             raise ValueError("The table has no partitions, hence no rows to learn from.")
         parts = run.read("reading", summarise_part, nominal, each=[range(run.n_parts)])
-        signatures = run.result(run.reduce(join_lists, [run.submit(signature, p) for p in parts]))
+        signatures = run.result([run.submit(signature, part) for part in parts])
         check_partitions(signatures)
         self._n_rows = [part.n_rows for part in signatures]
-        merged: TableSummary = run.result(run.reduce(merge_summaries, parts))
-        return merged
+        return self.merge(merge_summaries, parts)
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""
         self._schema = schema
 
-    def _keep(
-        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], uses_up: bool
+    def keep(
+        self, phase: str, function: Function, *kept: Kept, shared: Any = (), uses_up: bool = False
     ) -> Kept:
-        run = self._run
-        passed = [self.share(value) for value in shared]
+        """Call a function with what is kept of every partition."""
+        run, passed = self._run, [self.share(value) for value in shared]
         # A task may run again: what it is given must stay as it is.
         call = (on_copies, run.share(function)) if uses_up else (function,)
         futures = [run.submit(*call, *of_piece, *passed) for of_piece in zip(*kept, strict=True)]
         run.wait(phase, futures)
         return futures
 
-    def _read(
-        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], columns: Any
+    def read(
+        self, phase: str, function: Function, *kept: Kept, shared: Any = (), columns: Numbers = None
     ) -> Kept:
+        """Call a function with every partition of the table."""
         schema = self._schema
         if schema is None:
             raise RuntimeError("the table has not been opened with a schema yet")
         some = list(range(len(schema.used)) if columns is None else columns)
+        if not some:
+            return self.keep(phase, function, [None] * self._run.n_parts, *kept, shared=shared)
         call = self.share((function, schema, some))
-        passed = [self.share(value) for value in shared]
         return self._run.read(
-            phase or "reading", read_piece, *passed,
+            phase or "reading", read_piece, *(self.share(value) for value in shared),
             each=[self._n_rows, [call] * self._run.n_parts, *kept],
             columns=[schema.used[m].position for m in some],
         )  # fmt: skip
 
     def pick(self, kept: Kept, k: int) -> Kept:
         """Return the k-th member of each result."""
-        return [self._run.submit(member_of, future, k) for future in kept]
+        return [self._run.submit(getitem, future, k) for future in kept]
 
     def merge(self, function: Callable[[list[Any]], Any], kept: Kept) -> Any:
         """Merge the results of all partitions in a tree of tasks."""
@@ -85,7 +93,7 @@ class RowsOnDask(Rows):
 
     def gather(self, kept: Kept) -> list[Any]:
         """Bring the results of all partitions to the client."""
-        results: list[Any] = self._run.result(list(kept))
+        results: list[Any] = self._run.result(kept)
         return results
 
     def first_rows(self) -> list[int]:
@@ -111,39 +119,16 @@ class RowsOnDask(Rows):
 
     def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
         """Work on batches of at most `most` items, one batch after the other."""
-        step = n_items if most is None else max(1, most)
+        step = max(1, n_items if most is None else most)
         results: list[Any] = []
-        for start in range(0, n_items, max(1, step)):
+        for start in range(0, n_items, step):
             results += work(list(range(start, min(n_items, start + step))))
             self._run.tell(phase, len(results), n_items)
         return results
 
 
-class SomeColumns(Prepared):
-    """A partition of which only some columns are read; they keep their numbers."""
-
-    def __init__(self, table: Prepared, columns: Sequence[int]) -> None:
-        self.n_rows, self.n_columns = table.n_rows, table.n_columns
-        self._opened, self._place = table, {m: k for k, m in enumerate(columns)}
-
-    def column(self, m: int) -> Floats:
-        """Return the working values of used column ``m``."""
-        return self._opened.column(self._place[m])
-
-    def block(self, start: int, stop: int) -> Floats:
-        """Return the working values of the rows ``start:stop``."""
-        return self._opened.block(start, stop)
-
-    def some(self, rows: NDArray[np.int64]) -> Floats:
-        """Return the working values of some rows."""
-        return self._opened.some(rows)
-
-
 def read_piece(
-    part: pd.DataFrame,
-    n_rows: int,
-    call: tuple[Callable[..., Any], Schema, Sequence[int]],
-    *args: Any,
+    part: pd.DataFrame, n_rows: int, call: tuple[Function, Schema, Sequence[int]], *args: Any
 ) -> Any:
     """Open a partition and call a function with it; a call names the columns that were read."""
     if len(part) != n_rows:
@@ -152,19 +137,17 @@ def read_piece(
             "a table must not change while it is read."
         )
     function, schema, columns = call
-    return function(open_part(part, schema, columns), *args)
-
-
-def open_part(part: pd.DataFrame, schema: Schema, columns: Sequence[int] | None = None) -> Prepared:
-    """Return the working values of a partition that holds some or all columns of the table."""
-    frame = read_frame(part, allow_empty=True)
-    if columns is None:
-        return prepare(frame, schema)
     used = [schema.used[m] for m in columns]
     kinds = tuple(schema.kinds[column.position] for column in used)
     renumbered = tuple(replace(column, position=k) for k, column in enumerate(used))
-    table = prepare(frame, replace(schema, columns=renumbered, kinds=kinds))
-    return SomeColumns(table, columns)
+    order = tuple(range(len(used)))
+    table = open_part(part, replace(schema, columns=renumbered, kinds=kinds, order=order))
+    return function(Piece(table, columns), *args)
+
+
+def open_part(part: pd.DataFrame, schema: Schema) -> Prepared:
+    """Return the working values of a partition."""
+    return prepare(read_frame(part, allow_empty=True), schema)
 
 
 def summarise_part(part: pd.DataFrame, number: int, nominal: Any) -> TableSummary:
@@ -172,15 +155,9 @@ def summarise_part(part: pd.DataFrame, number: int, nominal: Any) -> TableSummar
     return summarise(read_frame(part, allow_empty=True), nominal, partition=number)
 
 
-def signature(part: TableSummary) -> list[TableSummary]:
+def signature(part: TableSummary) -> TableSummary:
     """Return what must agree between partitions: names and types, without any counts."""
-    columns = tuple(replace(column, counts={}) for column in part.columns)
-    return [replace(part, columns=columns)]
-
-
-def join_lists(parts: Sequence[list[Any]]) -> list[Any]:
-    """Put lists one after the other."""
-    return [item for part in parts for item in part]
+    return replace(part, columns=tuple(replace(column, counts={}) for column in part.columns))
 
 
 def check_partitions(parts: Sequence[TableSummary]) -> None:
@@ -196,11 +173,80 @@ def check_partitions(parts: Sequence[TableSummary]) -> None:
         merge_summaries([pattern, part])
 
 
-def member_of(result: Sequence[Any], k: int) -> Any:
-    """Return one member of a result."""
-    return result[k]
-
-
-def on_copies(function: Callable[..., Any], *args: Any) -> Any:
+def on_copies(function: Function, *args: Any) -> Any:
     """Call a function that changes its arguments with copies of them."""
     return function(*deepcopy(args))
+
+
+def lazy_scores(model: Model, table: DataFrame, finish: Finish, name: str) -> Any:
+    """Return a lazy series of what `finish` makes of evidence, partitioned like the table."""
+    return _lazy(model, table, score_evidence, partial(_series, finish, name), np.zeros(0))
+
+
+def lazy_cells(model: Model, table: DataFrame) -> Any:
+    """Return the evidence per cell as a lazy table, partitioned and indexed like the table."""
+    names = model.schema.names
+    make = partial(pd.DataFrame, columns=names)
+    return _lazy(model, table, score_cells, make, np.zeros((0, len(names))))
+
+
+def _series(finish: Finish, name: str, evidence: Floats, index: pd.Index) -> pd.Series:
+    return pd.Series(finish(evidence), index=index, name=name)
+
+
+def _lazy(model: Model, table: DataFrame, score: Function, make: Function, empty: Floats) -> Any:
+    shared = dask.delayed(model, pure=False, traverse=False)
+    meta = make(empty, index=table._meta.index[:0])
+    return table.map_partitions(score_part, shared, score, make, meta=meta)
+
+
+def score_part(
+    part: pd.DataFrame, model: Model, score: Function, make: Function, partition_info: Any
+) -> Any:
+    """Score a partition; Dask tells which one it is."""
+    with naming(partition_info["number"]):
+        scores = score(model, open_part(part, model.schema))
+    return make(scores, index=part.index)
+
+
+class TopRows(NamedTuple):
+    """The most anomalous rows of a part of the table, most anomalous first."""
+
+    rows: pd.DataFrame
+    evidence: Floats
+    number: Ints  # row numbers, counted from the start of the part
+    n_rows: int  # rows of the part
+
+
+def top_rows(model: Model, table: DataFrame, n: int) -> tuple[pd.DataFrame, list[Any]]:
+    """Return the `n` most anomalous rows of a Dask table, and what to call them.
+
+    Every worker keeps the best of its partitions only, and only `n` rows come to the client. Rows
+    are called by the table's index; where that is nothing but a number that starts anew in each
+    partition, by their number in the whole table.
+    """
+    with some_client() as client, ClusterRun(client, table) as run:
+        parts = run.read("scoring", top_of_part, run.share(model), n)
+        top: TopRows = run.result(run.reduce(merge_top, parts, n))
+    index = table._meta.index
+    if index.name is None and not table.known_divisions and index.dtype.kind in "iu":
+        return top.rows, top.number.tolist()
+    return top.rows, list(top.rows.index)
+
+
+def top_of_part(part: pd.DataFrame, model: Model, n: int) -> TopRows:
+    """Return the most anomalous rows of a partition."""
+    evidence = score_evidence(model, open_part(part, model.schema))
+    order = np.argsort(-evidence, kind="stable")[:n]
+    return TopRows(part.iloc[order], evidence[order], order.astype(np.int64), len(part))
+
+
+def merge_top(parts: list[TopRows], n: int) -> TopRows:
+    """Return the most anomalous rows of several parts that follow each other."""
+    first = np.cumsum([0, *(part.n_rows for part in parts)])
+    evidence = np.concatenate([part.evidence for part in parts])
+    numbers = [part.number + start for part, start in zip(parts, first, strict=False)]
+    number = np.concatenate(numbers)
+    order = np.lexsort((number, -evidence))[:n]
+    rows = pd.concat([part.rows for part in parts])
+    return TopRows(rows.iloc[order], evidence[order], number[order], int(first[-1]))

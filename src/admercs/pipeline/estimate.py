@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from admercs.density.counts import (
-    TargetPlan,
-    ValueCounts,
-    count_codes,
-    count_values,
-    merge_values,
-    node_counts,
-    plan_target,
-)
-from admercs.density.fitting import (
-    Check,
-    Start,
-    check_grids,
-    code_layout,
-    finish_target,
-    start_target,
-    target_codes,
-)
+from admercs.arrays import Codes, Floats, Ints
+from admercs.density import counts, fitting
+from admercs.density.counts import TargetPlan, ValueCounts
 from admercs.density.likelihoods import CONTINUOUS, Likelihoods, assemble, column_kind, of_counts
 from admercs.method.scoring_nodes import ScoringNodes
 from admercs.method.settings import Method, Tail
-from admercs.pipeline.grow import add_lists
+from admercs.pipeline.grow import add_lists, reader
 from admercs.pipeline.rows import Kept, Rows
 from admercs.table.bins import Binning
 from admercs.table.columns import Column
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest, Leaves
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Target(NamedTuple):
@@ -49,18 +27,13 @@ class Target(NamedTuple):
     column: Column
     edges: Floats
 
-    @property
-    def is_continuous(self) -> bool:
-        """Whether its density is estimated on grids."""
-        return column_kind(self.column) == CONTINUOUS
-
 
 def plan_targets(
     schema: Schema, binning: Binning, forest: Forest, scoring: ScoringNodes
 ) -> list[Target]:
     """Return what is estimated: each target in each of its scoring nodes."""
     return [
-        Target(plan_target(forest, m, scoring.of_tree(forest, m)), column, binning.edges[m])
+        Target(counts.plan_target(forest, m, scoring.of_tree(forest, m)), column, binning.edges[m])
         for m, column in enumerate(schema.used)
     ]
 
@@ -80,78 +53,56 @@ def estimate_likelihoods(
 def _estimate(
     rows: Rows, codes: Kept, leaves: Kept, targets: list[Target], method: Method
 ) -> list[Likelihoods]:
-    settings = method.density
-    shares = (method.tail or Tail()).shares
-    counts = _count_codes(rows, codes, leaves, targets)
+    settings, shares = method.density, (method.tail or Tail()).shares
+    coded = _count_codes(rows, codes, leaves, targets)
     starts = {
-        k: start_target(target.plan, counts[k], target.edges, target.column.limits, settings)
-        for k, target in enumerate(targets)
-        if target.is_continuous
+        k: fitting.start_target(coded[k], edges, column.limits, settings)
+        for k, (_, column, edges) in enumerate(targets)
+        if column_kind(column) == CONTINUOUS
     }
-    counted, checks, again = _count_continuous(rows, leaves, starts)
+    counted = _count(rows, leaves, targets, starts)
+    # Values are counted again on better grids where the first did not fit.
+    starts = {k: fitting.check_grids(start, counted[k]) for k, start in starts.items()}
+    again = {k: start for k, start in starts.items() if start.spread is None}
+    counted |= _count(rows, leaves, targets, again)
     return [
-        finish_target(starts[k], counted[k], checks[k], again.get(k), shares)
+        fitting.finish_target(starts[k], counted[k], shares)
         if k in starts
-        else of_counts(target.column, counts[k], settings, shares)
+        else of_counts(target.column, coded[k], settings, shares)
         for k, target in enumerate(targets)
     ]
 
 
 def _count_codes(rows: Rows, codes: Kept, leaves: Kept, targets: list[Target]) -> list[Ints]:
     """Count the codes of some targets in each of their scoring nodes."""
-    read = [target.plan.target for target in targets if _needs_values(target)]
-    if read:
-        kept = rows.read("", codes_by_leaf, codes, leaves, shared=(targets,), columns=read)
-    else:
-        kept = rows.keep("", codes_by_leaf_unread, codes, leaves, shared=(targets,))
-    merged = rows.merge(add_lists, kept)
-    return [node_counts(target.plan, each) for target, each in zip(targets, merged, strict=True)]
+    # Values are read where codes do not tell all those of a discrete target apart.
+    read = [
+        plan.target
+        for plan, column, edges in targets
+        if column.distinct and len(edges) != len(column.distinct) - 1
+    ]
+    kept = rows.read("", codes_by_leaf, codes, leaves, shared=(targets,), columns=read)
+    pairs = zip(targets, rows.merge(add_lists, kept), strict=True)
+    return [counts.node_counts(target.plan, each) for target, each in pairs]
 
 
-def _needs_values(target: Target) -> bool:
-    """Say whether codes do not tell all values of a discrete target apart."""
-    column = target.column
-    return bool(column.distinct) and len(target.edges) != len(column.distinct) - 1
-
-
-def codes_by_leaf(
-    table: Prepared | None, codes: Any, leaves: Leaves, targets: list[Target]
-) -> list[Ints]:
+def codes_by_leaf(table: Any, codes: Codes, leaves: Leaves, targets: list[Target]) -> list[Ints]:
     """Count the codes of some targets in each leaf of their trees."""
-    counts = []
-    for target in targets:
-        m = target.plan.target
-        own = target_codes(target.column, target.edges, codes[m], partial(_column, table, m))
-        counts.append(
-            count_codes(own, leaves[m], target.plan, *code_layout(target.column, target.edges))
-        )
-    return counts
+    counted = []
+    for plan, column, edges in targets:
+        m, layout = plan.target, fitting.code_layout(column, edges)
+        own = fitting.target_codes(column, edges, codes[m], reader(table, m))
+        counted.append(counts.count_codes(own, leaves[m], plan, *layout))
+    return counted
 
 
-def _column(table: Any, m: int) -> Floats:
-    values: Floats = table.column(m)
-    return values
-
-
-def codes_by_leaf_unread(codes: Any, leaves: Leaves, targets: list[Target]) -> list[Ints]:
-    """Do the same where codes tell all."""
-    return codes_by_leaf(None, codes, leaves, targets)
-
-
-def _count_continuous(
-    rows: Rows, leaves: Kept, starts: dict[int, Start]
-) -> tuple[dict[int, ValueCounts], dict[int, Check], dict[int, ValueCounts]]:
-    """Count values on grids, and again on better ones where the first did not fit."""
+def _count(
+    rows: Rows, leaves: Kept, targets: list[Target], starts: dict[int, fitting.Start]
+) -> dict[int, ValueCounts]:
+    """Count the values of targets on their grids."""
     if not starts:
-        return {}, {}, {}
-    counted = _count(rows, leaves, {k: (start.plan, start.grids) for k, start in starts.items()})
-    checks = {k: check_grids(start, counted[k]) for k, start in starts.items()}
-    more = {k: checks[k].to_count(start) for k, start in starts.items()}
-    wrong = {k: each for k, each in more.items() if each is not None}
-    return counted, checks, _count(rows, leaves, wrong) if wrong else {}
-
-
-def _count(rows: Rows, leaves: Kept, wanted: dict[int, Any]) -> dict[int, ValueCounts]:
+        return {}
+    wanted = {k: (targets[k].plan, start.grids) for k, start in starts.items()}
     columns = [plan.target for plan, _ in wanted.values()]
     parts = rows.read("", values_on_grids, leaves, shared=(wanted,), columns=columns)
     merged: dict[int, ValueCounts] = rows.merge(merge_targets, parts)
@@ -163,11 +114,11 @@ def values_on_grids(
 ) -> dict[int, ValueCounts]:
     """Count a piece's values of some targets on their grids."""
     return {
-        k: count_values(table.column(plan.target), leaves[plan.target], plan, grids)
+        k: counts.count_values(table.column(plan.target), leaves[plan.target], plan, grids)
         for k, (plan, grids) in wanted.items()
     }
 
 
 def merge_targets(parts: Sequence[dict[int, ValueCounts]]) -> dict[int, ValueCounts]:
     """Add up the counts of several pieces, target by target."""
-    return {k: merge_values([part[k] for part in parts]) for k in parts[0]}
+    return {k: counts.merge_values([part[k] for part in parts]) for k in parts[0]}

@@ -8,28 +8,39 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Floats, Keys
 from admercs.method.border import find_zones
-from admercs.method.contexts import Contexts
+from admercs.method.neighbours import (
+    Nearest,
+    choose_references,
+    may_have_neighbours,
+    weigh_neighbours,
+)
 from admercs.method.scoring_nodes import ScoringNodes, find_scoring_nodes
 from admercs.method.settings import Method
-from admercs.pipeline.compare import compare_rows
+from admercs.pipeline.column_order import order_columns
 from admercs.pipeline.encode import encode_rows
 from admercs.pipeline.estimate import estimate_likelihoods, plan_targets
-from admercs.pipeline.find_contexts import ContextSearch, iterate, without_redundant
+from admercs.pipeline.feedback_rounds import ContextSearch, iterate, without_redundant
 from admercs.pipeline.grow import count_codes, grow_forest
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.rows import Kept, Rows
-from admercs.pipeline.score import Scorer, run_blocks
+from admercs.pipeline.score import (
+    Parts,
+    Scorer,
+    add_neighbours,
+    join_parts,
+    run_blocks,
+    score_evidence,
+    sum_in_order,
+)
+from admercs.table.bins import Binning
 from admercs.table.prepared import Prepared
 from admercs.table.schema import learn_schema
+from admercs.trees.criteria import leaf_size
 from admercs.trees.forest import Forest, Leaves
-from admercs.trees.grower import leaf_size
-from admercs.trees.redundant import find_redundant
-from admercs.trees.row_sample import RowSample, merge_samples, sample_rows
-
-Floats = NDArray[np.float64]
+from admercs.trees.redundant import RowSample, find_redundant, merge_samples, sample_rows
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,6 @@ class Fitted:
     evidence: Kept  # of the rows of each piece
     quantiles: Callable[[Floats], Floats]  # of that evidence
     n_iter: int
-    has_names: bool
 
 
 def fit_model(rows: Rows, method: Method, nominal: Any = "auto") -> Fitted:
@@ -50,6 +60,7 @@ def fit_model(rows: Rows, method: Method, nominal: Any = "auto") -> Fitted:
     rows.open(schema)
 
     binning, codes = encode_rows(rows, schema, summary.n_rows, method.trees.max_bins)
+    schema, binning, codes = order_columns(rows, schema, binning, codes)
     code_counts = count_codes(rows, codes, binning)
     forest, leaves = grow_forest(rows, codes, schema, binning, code_counts, method.trees)
     scoring = find_scoring_nodes(forest, method)
@@ -70,52 +81,65 @@ def fit_model(rows: Rows, method: Method, nominal: Any = "auto") -> Fitted:
         likelihoods=likelihoods,
         zones=zones,
         redundant=_redundant(rows, sample, forest, scoring),
-        contexts=Contexts.none(),
-        references=None,
-        evidence_quantiles=np.zeros(0),
     )
 
-    evidence = rows.read("scoring", score_piece, leaves, shared=(rows.share(model), rows.n_jobs))
+    evidence = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
     n_iter = 1
     if method.feedback is not None:
         search = ContextSearch(rows, model, binning, codes, leaves, evidence)
         contexts, evidence, n_iter = iterate(search, search.find(smallest_leaf), method.feedback)
-        contexts = without_redundant(contexts, forest, sample.codes, binning)
+        contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
-    compared = compare_rows(rows, model, binning, leaves)
-    if compared is not None:
-        references, array = compared
-        model, evidence = replace(model, references=references), rows.spread(array)
+    model, evidence = compare_rows(rows, model, binning, leaves, evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))
-    return Fitted(model, evidence, quantiles, n_iter, summary.has_names)
+    return Fitted(model, evidence, quantiles, n_iter)
 
 
 def score_piece(table: Prepared, leaves: Leaves, model: Model, n_jobs: int) -> Floats:
     """Return the evidence of a piece's rows."""
-    scorer = Scorer(model)
-    evidence = np.empty(table.n_rows)
-
-    def work(start: int, stop: int) -> None:
-        some = slice(start, stop)
-        evidence[some] = scorer.score(table.block(start, stop), leaves.of(some)).evidence()
-
-    run_blocks(work, table.n_rows, n_jobs)
-    return evidence
+    return score_evidence(model, table, n_jobs, leaves)
 
 
-def _redundant(
-    rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNodes
-) -> NDArray[np.uint64]:
+def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNodes) -> Keys:
     """Find the conditions that can be left out, of leaves and of all nodes that score rows."""
-    nodes = [
-        set(forest.leaves(tree)) | set(scoring.of_tree(forest, tree))
-        for tree in range(forest.n_trees)
-    ]
-    found = rows.for_each(
-        "conditions",
-        lambda batch: [find_redundant(forest, sample.codes, sorted(nodes[m])) for m in batch],
-        forest.n_trees,
-    )
-    total: NDArray[np.uint64] = np.bitwise_or.reduce(found)
+
+    def find(trees: list[int]) -> list[Keys]:
+        nodes = (np.union1d(forest.leaves(m), scoring.of_tree(forest, m)).tolist() for m in trees)
+        return [find_redundant(forest, sample.codes, each) for each in nodes]
+
+    total: Keys = np.bitwise_or.reduce(rows.for_each("conditions", find, forest.n_trees))
     return total
+
+
+def compare_rows(
+    rows: Rows, model: Model, binning: Binning, leaves: Kept, evidence: Kept
+) -> tuple[Model, Kept]:
+    """Return a model with reference rows, and the evidence of all rows after comparing them.
+
+    The table is brought together: only the rows of tables of few cells are compared.
+    """
+    settings = model.method.neighbours
+    if settings is None or not may_have_neighbours(settings, model.n_rows, model.forest.n_trees):
+        return model, evidence
+    pieces = rows.gather(rows.read("comparing", values_and_parts, leaves, shared=(model,)))
+    values = np.concatenate([piece[0] for piece in pieces], axis=1)
+    parts = join_parts([piece[1] for piece in pieces])
+    cells = np.ascontiguousarray(parts.pattern.T)
+    base = sum_in_order(parts.pattern)
+    found = choose_references(settings, binning, values, cells, float(np.median(base)))
+    nearest = Nearest(np.empty_like(cells), np.empty((len(base), 2)))
+
+    def compare(start: int, stop: int) -> None:
+        block = np.ascontiguousarray(values[:, start:stop])
+        nearest.evidence[start:stop], nearest.distance[start:stop] = found.compare(block)
+
+    run_blocks(compare, len(base), rows.n_jobs)
+    model = replace(model, references=weigh_neighbours(settings, found, nearest, base))
+    return model, rows.spread(add_neighbours(parts, model, values, nearest).evidence())
+
+
+def values_and_parts(table: Prepared, leaves: Leaves, model: Model) -> tuple[Floats, Parts]:
+    """Return the working values of a piece, and what is said of its rows."""
+    block = table.block(0, table.n_rows)
+    return block, Scorer(model).score_alone(block, leaves.of(slice(None)))

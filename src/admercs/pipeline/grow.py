@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from admercs.arrays import Codes
+from admercs.arrays import Array, Codes, Floats, Ints, ShortInts
 from admercs.method.settings import Trees
 from admercs.pipeline.rows import Kept, Rows
 from admercs.table.bins import Binning
-from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
-from admercs.trees.forest import Forest, Leaves, join_trees, leaf_type
-from admercs.trees.grower import (
-    Counted,
-    Grower,
-    Layout,
-    SplitOrder,
-    TreeTarget,
-    layout_of,
-    make_target,
-)
+from admercs.trees.criteria import TreeTarget, make_target
+from admercs.trees.forest import Forest, Leaves, TreeNodes, join_trees, leaf_type, to_preorder
+from admercs.trees.grower import Counted, Grower, Layout, SplitOrder, layout_of
 from admercs.trees.node_rows import NodeRows, add_counts
-from admercs.trees.tree_nodes import TreeNodes
 
-Ints = NDArray[np.int64]
+State = list[NodeRows]
+Level = list[list[Counted]]
 
-# Codes in the histograms of trees that grow together in pieces: some 200 MB a level.
-MOST_CODES = 1 << 16
+MOST_CODES = 1 << 16  # in the histograms of trees that grow together: some 200 MB a level
 
 
 def count_codes(rows: Rows, codes: Kept, binning: Binning) -> list[Ints]:
@@ -41,12 +30,9 @@ def count_codes(rows: Rows, codes: Kept, binning: Binning) -> list[Ints]:
     return counts
 
 
-def codes_of_piece(codes: Codes, n_codes: NDArray[np.int32]) -> list[Ints]:
+def codes_of_piece(codes: Codes, n_codes: ShortInts) -> list[Ints]:
     """Count the codes of each column in a piece."""
-    return [
-        np.bincount(column, minlength=int(n)).astype(np.int64)
-        for column, n in zip(codes, n_codes, strict=True)
-    ]
+    return [np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)]
 
 
 def add_lists(parts: Sequence[list[Ints]]) -> list[Ints]:
@@ -55,13 +41,9 @@ def add_lists(parts: Sequence[list[Ints]]) -> list[Ints]:
 
 
 def grow_forest(
-    rows: Rows,
-    codes: Kept,
-    schema: Schema,
-    binning: Binning,
-    code_counts: Sequence[Ints],
+    rows: Rows, codes: Kept, schema: Schema, binning: Binning, code_counts: Sequence[Ints],
     settings: Trees,
-) -> tuple[Forest, Kept]:
+) -> tuple[Forest, Kept]:  # fmt: skip
     """Grow one tree per used column; return them and the `Leaves` of each piece."""
     layout = layout_of(binning)
     targets = [
@@ -93,53 +75,36 @@ def _grow(
     # Only targets of moments are read from the table; codes tell all others.
     moments = [target.column for target in targets if target.class_of_code is None]
     shared = rows.share((targets, layout))
-    if moments:
-        steps = rows.read("", start_reading, codes, shared=(shared,), columns=moments)
-    else:
-        steps = rows.keep("", start_trees, codes, shared=(shared,))
+    steps = rows.read("", start_trees, codes, shared=(shared,), columns=moments)
     while True:
         state = rows.pick(steps, 0)
         counts = rows.merge(merge_levels, rows.pick(steps, 1))
-        levels = [
-            grower.decide(counted) if counted else []
+        orders = [
+            [split.order for split in grower.decide(counted)] if counted else []
             for grower, counted in zip(growers, counts, strict=True)
         ]
-        orders = [[split.order for split in level] for level in levels]
         if not any(orders):
             break
         steps = rows.keep("", advance_trees, codes, state, shared=(shared, orders), uses_up=True)
-    finished = [grower.finished() for grower in growers]
+    finished = [to_preorder(grower.nodes) for grower in growers]
     numbers = rows.keep("", leaves_of_piece, state, shared=([number for _, number in finished],))
     return [(nodes, rows.pick(numbers, k)) for k, (nodes, _) in enumerate(finished)]
 
 
-State = list[NodeRows]
-Level = list[list[Counted]]
-
-
-def start_reading(table: Prepared, codes: Codes, shared: Any) -> tuple[State, Level]:
+def start_trees(table: Any, codes: Codes, shared: Any) -> tuple[State, Level]:
     """Put the rows of a piece into the roots of trees and count them."""
-    return _start(codes, shared, table.column)
-
-
-def start_trees(codes: Codes, shared: Any) -> tuple[State, Level]:
-    """Do the same for targets that are told by their codes."""
-    return _start(codes, shared, _no_values)
-
-
-def _no_values(column: int) -> NDArray[np.float64]:
-    raise RuntimeError(f"column {column} is not read")
-
-
-def _start(
-    codes: Codes, shared: Any, values: Callable[[int], NDArray[np.float64]]
-) -> tuple[State, Level]:
     targets, layout = shared
-    state = [NodeRows.start(codes, target, partial(values, target.column)) for target in targets]
-    counts = [
-        [rows.count(codes, 0, target, layout)] for rows, target in zip(state, targets, strict=True)
-    ]
+    state, counts = [], []
+    for target in targets:
+        rows = NodeRows.start(codes, target, reader(table, target.column))
+        state.append(rows)
+        counts.append([rows.count(codes, 0, target, layout)])
     return state, counts
+
+
+def reader(table: Any, m: int) -> Callable[[], Floats]:
+    """Return a function that reads a column; where it is not called the table may be None."""
+    return lambda: table.column(m)
 
 
 def advance_trees(
@@ -147,15 +112,13 @@ def advance_trees(
 ) -> tuple[State, Level]:
     """Part the rows of a piece at the splits of a level, and count the smaller halves."""
     targets, layout = shared
-    counts: Level = []
-    for rows, target, splits in zip(state, targets, orders, strict=True):
-        counted = []
+    counts: Level = [[] for _ in targets]
+    for rows, target, splits, counted in zip(state, targets, orders, counts, strict=True):
         for order in splits:
             rows.part(codes, order)
             if order.counts:
                 small = order.children[0 if order.small_left else 1]
                 counted.append(rows.count(codes, small, target, layout, order.deeper))
-        counts.append(counted)
     return state, counts
 
 
@@ -167,9 +130,7 @@ def merge_levels(parts: Sequence[Level]) -> Level:
     ]
 
 
-def leaves_of_piece(
-    state: State, numbers: list[NDArray[np.int32]]
-) -> list[NDArray[np.unsignedinteger]]:
+def leaves_of_piece(state: State, numbers: list[ShortInts]) -> list[Array]:
     """Return the leaf of each row of a piece in some trees, counted from the tree's root."""
     leaves = []
     for rows, number in zip(state, numbers, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import dask
 from distributed import Client, LocalCluster, default_client
@@ -19,19 +19,13 @@ def some_client() -> Iterator[Client]:
     the user's script, and compiled code and Parquet readers run in parallel in threads. Use
     `local_cluster` for worker processes with a memory limit each.
     """
-    try:
-        client = default_client()
-    except ValueError:
-        client = None
-    if client is not None:
-        yield client
-        return
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=os.cpu_count(), processes=False, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with ExitStack() as stack:
+        try:
+            client = default_client()
+        except ValueError:
+            workers = {"n_workers": 1, "threads_per_worker": os.cpu_count(), "processes": False}
+            cluster = stack.enter_context(LocalCluster(**workers, dashboard_address=":0"))
+            client = stack.enter_context(Client(cluster))
         yield client
 
 
@@ -74,19 +68,12 @@ def local_cluster(
         The active client: ``ADMERCS().fit(table)`` uses it.
     """
     n = n_workers or os.cpu_count() or 1
-    limit: str | int = "auto"
-    if memory_limit != "auto":
-        limit = dask.utils.parse_bytes(memory_limit) // n
+    limit = "auto" if memory_limit == "auto" else dask.utils.parse_bytes(memory_limit) // n
+    workers = {"n_workers": n, "threads_per_worker": 1, "processes": True, "memory_limit": limit}
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.ERROR}
     with (
         dask.config.set(_SETTINGS),
-        LocalCluster(
-            n_workers=n,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=limit,
-            dashboard_address=":0",
-            silence_logs=logging.ERROR,
-        ) as cluster,
+        LocalCluster(**workers, **quiet) as cluster,
         Client(cluster) as client,
     ):
         yield client

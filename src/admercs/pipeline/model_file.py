@@ -13,6 +13,7 @@ import math
 import os
 import re
 import zipfile
+from operator import attrgetter
 from typing import IO, Any
 
 import numpy as np
@@ -22,26 +23,13 @@ from admercs.arrays import Array
 from admercs.atomic import atomic_write
 from admercs.density.likelihoods import Likelihoods
 from admercs.method.border import BorderZones
-from admercs.method.contexts import Contexts
-from admercs.method.neighbours import ReferenceRows
-from admercs.method.rank_distance import RankDistance
+from admercs.method.feedback import Contexts
+from admercs.method.neighbours import RankDistance, ReferenceRows
 from admercs.method.scoring_nodes import ScoringNodes
 from admercs.method.settings import Method
+from admercs.pipeline import model_format
 from admercs.pipeline.model import Model
-from admercs.pipeline.model_format import (
-    FIELDS,
-    FORMAT,
-    FORMAT_VERSION,
-    MEMBERS,
-    REFERENCE_FIELDS,
-    Member,
-    bind_sizes,
-    check_header,
-    check_structure,
-    check_type,
-    check_values,
-    require,
-)
+from admercs.pipeline.model_format import FORMAT, FORMAT_VERSION, MEMBERS, Member, require
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 
@@ -55,6 +43,14 @@ _NPY = re.compile(
     rb"\x93NUMPY\x01\x00\x76\x00\{'descr': '([<|]\w\d)', 'fortran_order': False, "
     rb"'shape': \((\d{1,18}),(?: (\d{1,18}))?\), \} *\n"
 )
+_PARTS: dict[str, Any] = {
+    "forest": Forest,
+    "scoring": ScoringNodes,
+    "likelihoods": Likelihoods,
+    "zones": BorderZones,
+    "contexts": Contexts,
+    "references": ReferenceRows,
+}
 
 
 class ModelFileError(ValueError):
@@ -66,9 +62,8 @@ def save_model(path: str | os.PathLike[str], model: Model, extra: dict[str, Any]
 
     The file appears under its name only when it is complete.
     """
-    numbers = None
-    if model.references is not None:
-        numbers = {name: getattr(model.references, name) for name in REFERENCE_FIELDS}
+    known = model.references
+    numbers = known and {name: getattr(known, name) for name in model_format.REFERENCE_FIELDS}
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -115,11 +110,8 @@ def _members(method: Method, references: Any) -> list[Member]:
 
 
 def _array_of(model: Model, member: Member) -> Array:
-    owner: Any = model
-    *path, name = member.name.replace("ranks/", "references/ranks/").split("/")
-    for part in path:
-        owner = getattr(owner, part)
-    array: Array = getattr(owner, name)
+    path = member.name.replace("ranks/", "references/ranks/").replace("/", ".")
+    array: Array = attrgetter(path)(model)
     return np.ascontiguousarray(array.astype(member.dtype, casting="safe", copy=False))
 
 
@@ -159,7 +151,7 @@ def _load(stream: IO[bytes]) -> tuple[Model, dict[str, Any]]:
         with archive.open(HEADER) as part:
             header = _read_header(part.read(entries[HEADER].file_size))
         schema, method = Schema.from_dict(header["schema"]), Method.from_dict(header["method"])
-        check_header(header, schema, method)
+        model_format.check_header(header, schema, method)
         members = _members(method, header["references"])
         names = {HEADER, *(f"{member.name}.npy" for member in members)}
         for name in sorted(names ^ entries.keys()):
@@ -170,9 +162,9 @@ def _load(stream: IO[bytes]) -> tuple[Model, dict[str, Any]]:
             for member in members
         }
     for member, array in arrays.items():
-        check_values(member, array, sizes)
+        model_format.check_values(member, array, sizes)
     model = _build(header, schema, method, arrays)
-    check_structure(model)
+    model_format.check_structure(model)
     return model, header["extra"]
 
 
@@ -188,7 +180,7 @@ def _read_header(text: bytes) -> dict[str, Any]:
             f"{version!r:.50}; this is admercs {__version__}, which reads format "
             f"{FORMAT_VERSION}. Use that version, or fit the model again and save it."
         )
-    check_type(header, FIELDS, "header")
+    model_format.check_type(header, model_format.FIELDS, "header")
     return header
 
 
@@ -202,7 +194,7 @@ def _read_array(
         if match is None or match[1].decode() != member.dtype:
             raise ValueError(f"{name} is not an array of type {member.dtype}")
         shape = tuple(int(length) for length in match.groups()[1:] if length is not None)
-        bind_sizes(member, shape, sizes)
+        model_format.bind_sizes(member, shape, sizes)
         n_bytes = math.prod(shape) * dtype.itemsize
         require(n_bytes + _NPY_BYTES == entry.file_size, f"{name} has another size than it says")
         # Without a number of bytes, `read` would unpack more than the entry declares.
@@ -218,19 +210,9 @@ def _build(
     for member, array in arrays.items():
         room, _, name = member.name.rpartition("/")
         rooms.setdefault(room, {})[name] = array
-    references = None
     if header["references"] is not None:
-        ranks = RankDistance(**rooms["ranks"])
-        references = ReferenceRows(ranks, **rooms["references"], **header["references"])
-    return Model(
-        schema=schema,
-        method=method,
-        n_rows=header["n_rows"],
-        forest=Forest(**rooms["forest"]),
-        scoring=ScoringNodes(**rooms["scoring"]),
-        likelihoods=Likelihoods(**rooms["likelihoods"]),
-        zones=BorderZones(**rooms["zones"]) if "zones" in rooms else None,
-        contexts=Contexts(**rooms["contexts"]),
-        references=references,
-        **rooms[""],
-    )
+        rooms["references"] |= header["references"] | {"ranks": RankDistance(**rooms["ranks"])}
+    parts: dict[str, Any] = {
+        name: kind(**rooms[name]) if name in rooms else None for name, kind in _PARTS.items()
+    }
+    return Model(schema=schema, method=method, n_rows=header["n_rows"], **parts, **rooms[""])

@@ -7,8 +7,8 @@ as an index is declared here, and nothing is used before all of it has been chec
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
+import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -19,17 +19,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from admercs.arrays import Array, Bools, Ints
-from admercs.density.areas import N_HEIGHTS
-from admercs.density.likelihoods import CONTINUOUS, N_RANKS, column_kind, n_values
+from admercs.density.likelihoods import CONTINUOUS, N_HEIGHTS, N_RANKS, column_kind, n_values
 from admercs.method.settings import Method, Odds
+from admercs.method.threshold import stated_threshold
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.table.columns import Column
 from admercs.table.schema import DISPLAY, MAX_CATEGORIES, Schema
-from admercs.table.values import TEMPORAL, UNITS, Kind
-from admercs.table.zones import zone_of
+from admercs.table.values import TEMPORAL, UNITS, Kind, zone_of
 
 FORMAT = "admercs model"
 FORMAT_VERSION = 1
+
+# Whatever a model says, evidence stays finite: logarithms of floats are less than 750.
+MAX_LOG, MAX_SETTING, MAX_EVIDENCE = 10_000, 10**9, 10**9
 
 Check = tuple[str, Any]  # a member, and whether it is as it should be
 
@@ -70,12 +72,12 @@ MEMBERS = (
     Member("likelihoods/slot", "<i4", "nodes", -1, "slots-1"),
     Member("likelihoods/n", "<i8", "slots", 0, "rows"),
     Member("likelihoods/n_missing", "<i8", "slots", 0, "rows"),
-    Member("likelihoods/log_present", "<f8", "slots", None, 0),
-    Member("likelihoods/log_missing", "<f8", "slots", None, 0),
-    Member("likelihoods/log_floor", "<f8", "slots"),
-    Member("likelihoods/log_typical", "<f8", "slots"),
-    Member("likelihoods/log_tau", "<f8", "slots"),
-    Member("likelihoods/log_height", "<f8", "heights"),
+    Member("likelihoods/log_present", "<f8", "slots", -MAX_LOG, 0),
+    Member("likelihoods/log_missing", "<f8", "slots", -MAX_LOG, 0),
+    Member("likelihoods/log_floor", "<f8", "slots", -MAX_LOG, MAX_LOG),
+    Member("likelihoods/log_typical", "<f8", "slots", -MAX_LOG, MAX_LOG),
+    Member("likelihoods/log_tau", "<f8", "slots", -MAX_LOG, MAX_LOG),
+    Member("likelihoods/log_height", "<f8", "heights", -MAX_LOG, MAX_LOG),
     Member("likelihoods/bandwidth", "<f8", "slots", 0),
     Member("likelihoods/segment_ptr", "<i8", "slots+1", 0, "segments", "pointers"),
     Member("likelihoods/main", "<i8", "slots", 0, "segments"),
@@ -83,9 +85,9 @@ MEMBERS = (
     Member("likelihoods/segment_start", "<f8", "segments"),
     Member("likelihoods/step", "<f8", "segments", 0),
     Member("likelihoods/table_ptr", "<i8", "segments+1", 0, "points", "pointers"),
-    Member("likelihoods/table", "<f4", "points"),
+    Member("likelihoods/table", "<f4", "points", -MAX_LOG, MAX_LOG),
     Member("likelihoods/value_ptr", "<i8", "slots+1", 0, "values", "pointers"),
-    Member("likelihoods/log_value", "<f8", "values"),
+    Member("likelihoods/log_value", "<f8", "values", -MAX_LOG, MAX_LOG),
     Member("likelihoods/count", "<i8", "values", 0, "rows"),
     Member("likelihoods/distinct_ptr", "<i8", "columns+1", 0, "distinct", "pointers"),
     Member("likelihoods/distinct", "<f8", "distinct"),
@@ -96,7 +98,7 @@ MEMBERS = (
     Member("contexts/low", "<f8", "contexts", special="-inf"),
     Member("contexts/high", "<f8", "contexts", special="inf"),
     Member("contexts/n", "<i8", "contexts", 0, "rows"),
-    Member("contexts/log_lambda", "<f8", "contexts", None, 0, special="-inf"),
+    Member("contexts/log_lambda", "<f8", "contexts", None, -1e-300, special="-inf"),
     Member("contexts/redundant", "<u8", "contexts"),
     Member("contexts/member_ptr", "<i8", "contexts+1", 0, "members", "pointers"),
     Member("contexts/member", "<i8", "members", 0, "rows-1"),
@@ -106,9 +108,9 @@ MEMBERS = (
     Member("ranks/is_nominal", "|b1", "columns"),
     Member("references/row", "<i8", "references", 0, "rows-1", "ascending"),
     Member("references/profile", "|u1", "columns,references"),
-    Member("references/excess", "<f8", "references,columns", 0),
+    Member("references/excess", "<f8", "references,columns", 0, MAX_EVIDENCE),
     Member("references/scales", "<i8", "2", 1, "references-1"),
-    Member("references/usual", "<f8", "2", 0),
+    Member("references/usual", "<f8", "2", 0, MAX_EVIDENCE),
     Member("redundant", "<u8", "nodes"),
     Member("evidence_quantiles", "<f8", str(len(QUANTILE_LEVELS)), 0, special="inf"),
 )
@@ -140,14 +142,10 @@ FIELDS: dict[str, Any] = {
         },
         "offset": float,
         "n_iter": int,
-        "n_features_in": int,
-        "feature_names_in": list[str] | None,
     },
 }
 
 _SIZE = re.compile(r"(?:(\d+)\*)?([a-z]+)([+-]\d+)?")
-# A user may draw the line beyond all evidence.
-_MAY_BE_INFINITE = ("offset", "contamination")
 _MAX_DEPTH = 64  # the redundant conditions of a node are bits of one number
 _type_hints = cache(typing.get_type_hints)
 
@@ -159,13 +157,7 @@ def require(holds: Any, what: str) -> None:
 
 
 def size_of(size: float | str, sizes: Mapping[str, int]) -> float:
-    """Return a size or a bound as a number.
-
-    Examples
-    --------
-    >>> size_of("6*columns", {"columns": 3}), size_of("nodes-1", {"nodes": 8})
-    (18, 7)
-    """
+    """Return a size such as ``6*columns``, or a bound, as a number."""
     match = _SIZE.fullmatch(str(size))
     if match is None:
         return float(size)
@@ -191,13 +183,9 @@ def check_values(member: Member, array: Array, sizes: Mapping[str, int]) -> None
         values = array.view(np.uint8)
         require(not (values > 1).any(), f"{name} holds more than true and false")
     if array.dtype.kind == "f":
-        special = ~np.isfinite(array)
+        values = array[~np.isnan(array)] if "nan" in member.special else array
         allowed = [float(each) for each in member.special.split()]
-        known = np.isin(array[special], allowed) | (
-            np.isnan(array[special]) & ("nan" in member.special)
-        )
-        require(known.all(), f"{name} is not finite")
-        values = array[~np.isnan(array)]
+        require((np.isfinite(values) | np.isin(values, allowed)).all(), f"{name} is not finite")
     if member.low is not None and values.size:
         require(values.min() >= size_of(member.low, sizes), f"{name} is too small")
     if member.high is not None and values.size:
@@ -227,27 +215,23 @@ def _is(value: Any, hint: Any, name: str) -> bool:
         return isinstance(value, dict) and all(_is(each, args[1], name) for each in value.values())
     if isinstance(hint, dict) or dataclasses.is_dataclass(hint):
         return _has_fields(value, hint, name)
-    if hint is int or (hint is float and type(value) is int):
-        return type(value) is int and abs(value) < (2**64 if hint is int else 2**53)
-    if hint is float:
-        is_float = isinstance(value, float) and not math.isnan(value)
-        return is_float and (math.isfinite(value) or name.endswith(_MAY_BE_INFINITE))
+    if hint in (int, float) and type(value) in (int, hint):
+        most = 2**64 - 1 if hint is int else 2**53 if type(value) is int else sys.float_info.max
+        is_setting = name.startswith(("method", "extra.parameters.method", "header.references"))
+        return abs(value) <= (MAX_SETTING if is_setting else most)
     return value is None if hint in (None, type(None)) else type(value) is hint
 
 
 def _has_fields(value: Any, hint: Any, name: str) -> bool:
     """Check the fields of a dict or a dataclass: an error there says more than one of the whole."""
-    fields: dict[str, Any] = hint if isinstance(hint, dict) else _type_hints(hint)
-    if not isinstance(value, dict if fields is hint else hint):
+    if not isinstance(value, dict if isinstance(hint, dict) else hint):
         return False
-    if fields is hint:
-        require(
-            value.keys() == fields.keys(), f"{name} does not have the fields {', '.join(fields)}"
-        )
-    for field, own in fields.items():
-        check_type(
-            value[field] if fields is hint else getattr(value, field), own, f"{name}.{field}"
-        )
+    if not isinstance(hint, dict):
+        hint = _type_hints(hint)
+        value = {field: getattr(value, field) for field in hint}
+    require(value.keys() == hint.keys(), f"{name} does not have the fields {', '.join(hint)}")
+    for field, own in hint.items():
+        check_type(value[field], own, f"{name}.{field}")
     return True
 
 
@@ -255,14 +239,14 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
     """Check the types of what was made of the header, and what types do not say."""
     check_type(schema, Schema, "schema")
     check_type(method, Method, "method")
-    extra, n_columns = header["extra"], len(schema.columns)
-    own = extra["parameters"]["method"]
+    own = header["extra"]["parameters"]["method"]
     if own is not None:
         check_type(Method.from_dict(own), Method, "extra.parameters.method")
     require(header["n_rows"] > 0, "n_rows is not positive")
-    names = extra["feature_names_in"]
-    fits = extra["n_features_in"] == n_columns and (names is None or len(names) == n_columns)
-    require(fits, "extra.n_features_in does not fit the columns")
+    require(header["extra"]["offset"] <= 0, "extra.offset is positive")
+    contamination = header["extra"]["parameters"]["contamination"]
+    if isinstance(contamination, dict):
+        stated_threshold(contamination)
     # Logarithms are taken of these.
     require(method.border is None or method.border.most > 0, "method.border.most is not positive")
     odds = method.evidence.odds if isinstance(method.evidence, Odds) else 0

@@ -11,62 +11,27 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from admercs.arrays import Floats
 from admercs.progress import Progress
 from admercs.table.frame import Frame
 from admercs.table.prepared import Prepared, prepare
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary, summarise
 
-Floats = NDArray[np.float64]
-
-Kept = list[Any]
-"""One result per piece, which stays where the piece is."""
-
-
-Several = Sequence[Kept]
+Kept = list[Any]  # one result per piece, which stays where the piece is
 Function = Callable[..., Any]
 Work = Callable[[list[int]], list[Any]]
+Numbers = Sequence[int] | None  # of columns; None: all
 
 
 class Rows(ABC):
-    """The rows of a table in pieces."""
+    """The rows of a table in pieces; `n_jobs` are the threads of the caller."""
 
     n_jobs: int
-    """Threads of the caller."""
-
-    def keep(
-        self,
-        phase: str,
-        function: Function,
-        *kept: Kept,
-        shared: Sequence[Any] = (),
-        uses_up: bool = False,
-    ) -> Kept:
-        """Call ``function(*kept_of_piece, *shared)`` for every piece.
-
-        `uses_up` says that the function changes what is kept, which is not used afterwards.
-        """
-        return self._keep(phase, function, kept, shared, uses_up)
-
-    def read(
-        self,
-        phase: str,
-        function: Function,
-        *kept: Kept,
-        shared: Sequence[Any] = (),
-        columns: Sequence[int] | None = None,
-    ) -> Kept:
-        """Call ``function(table, *kept_of_piece, *shared)`` for every piece of the table.
-
-        `columns` are the used columns that the function looks at; all if it is not given.
-        """
-        return self._read(phase, function, kept, shared, columns)
 
     @abstractmethod
     def summary(self, nominal: Any) -> TableSummary:
@@ -76,15 +41,28 @@ class Rows(ABC):
     def open(self, schema: Schema) -> None:
         """Use a schema from now on: pieces of the table are `Prepared`."""
 
-    @abstractmethod
-    def _keep(
-        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], uses_up: bool
-    ) -> Kept: ...
+    def arrange(self, schema: Schema) -> None:
+        """Use the same schema with the columns in another order from now on."""
+        self.open(schema)
 
     @abstractmethod
-    def _read(
-        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], columns: Any
-    ) -> Kept: ...
+    def keep(
+        self, phase: str, function: Function, *kept: Kept, shared: Any = (), uses_up: bool = False
+    ) -> Kept:
+        """Call ``function(*kept_of_piece, *shared)`` for every piece.
+
+        `uses_up` says that the function changes what is kept, which is not used afterwards.
+        """
+
+    @abstractmethod
+    def read(
+        self, phase: str, function: Function, *kept: Kept, shared: Any = (), columns: Numbers = None
+    ) -> Kept:
+        """Call ``function(table, *kept_of_piece, *shared)`` for every piece of the table.
+
+        `columns` are the used columns that the function looks at; all if they are not given. If
+        there are none, the table may be None.
+        """
 
     @abstractmethod
     def pick(self, kept: Kept, k: int) -> Kept:
@@ -122,21 +100,24 @@ class Rows(ABC):
         """
 
 
-class _LastColumn(Prepared):
-    """A table that remembers, in each thread, the last column it was asked for.
+class Piece(Prepared):
+    """A piece of a table, of which only some columns may have been read; they keep their numbers.
 
-    The steps on a column follow each other, and a column may lie scattered in its table.
+    In each thread it remembers the last column it was asked for: the steps on a column follow each
+    other, and a column may lie scattered in its table.
     """
 
-    def __init__(self, table: Prepared) -> None:
+    def __init__(self, table: Prepared, columns: Numbers = None) -> None:
         self.n_rows, self.n_columns = table.n_rows, table.n_columns
         self.block, self.some = table.block, table.some  # type: ignore[method-assign]
-        self._whole, self._last = table, threading.local()
+        self._table, self._last = table, threading.local()
+        numbers = range(table.n_columns) if columns is None else columns
+        self._place = {m: k for k, m in enumerate(numbers)}
 
     def column(self, m: int) -> Floats:
         """Return the working values of used column ``m``."""
         if getattr(self._last, "number", None) != m:
-            self._last.values, self._last.number = self._whole.column(m), m
+            self._last.values, self._last.number = self._table.column(self._place[m]), m
         values: Floats = self._last.values
         return values
 
@@ -161,19 +142,26 @@ class RowsInMemory(Rows):
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""
-        self._table = _LastColumn(prepare(self.frame, schema))
+        self._opened = prepare(self.frame, schema)
+        self._table = Piece(self._opened)
 
-    def _keep(
-        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], uses_up: bool
+    def arrange(self, schema: Schema) -> None:
+        """Use the same schema with the columns in another order: nothing is read again."""
+        self._table = Piece(self._opened.arrange(schema))
+
+    def keep(
+        self, phase: str, function: Function, *kept: Kept, shared: Any = (), uses_up: bool = False
     ) -> Kept:
+        """Call a function with what is kept."""
         result = [function(*(each[0] for each in kept), *shared)]
         self._tell(phase, 1, 1)
         return result
 
-    def _read(
-        self, phase: str, function: Function, kept: Several, shared: Sequence[Any], columns: Any
+    def read(
+        self, phase: str, function: Function, *kept: Kept, shared: Any = (), columns: Numbers = None
     ) -> Kept:
-        return self._keep(phase, partial(function, self.table), kept, shared, uses_up=False)
+        """Call a function with the table."""
+        return self.keep(phase, function, [self.table], *kept, shared=shared)
 
     def pick(self, kept: Kept, k: int) -> Kept:
         """Return the k-th member of the result."""

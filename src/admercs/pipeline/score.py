@@ -18,19 +18,18 @@ Every row is computed on its own, so results do not depend on how a table is cut
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from admercs.density.likelihoods import Likelihoods
+from admercs.arrays import Bytes, Floats, ShortInts
 from admercs.density.lookup import read_likelihood
 from admercs.method.ancestor import AncestorStep, undiscount
 from admercs.method.border import BorderStep
-from admercs.method.contexts import ContextStep
 from admercs.method.discount import DiscountStep
+from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest
 from admercs.method.odds import pattern_evidence
 from admercs.method.settings import Odds
@@ -38,12 +37,11 @@ from admercs.method.tail import TailStep, find_lone_values, read_lowered
 from admercs.method.views import ANCESTOR, MARGINAL, BlockViews
 from admercs.pipeline.model import Model
 from admercs.table.prepared import Prepared
-from admercs.trees.walk import find_leaves
+from admercs.trees.forest import Leaves, find_leaves
 
 BLOCK = 32768
 
-Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
+LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep
 
 
 class Parts(NamedTuple):
@@ -53,36 +51,27 @@ class Parts(NamedTuple):
     ``neighbours``.
     """
 
-    leaf: NDArray[np.int32]  # the leaf (node number) the row falls into
-    speaker: NDArray[np.uint8]  # whose view counts: OWN, ANCESTOR or MARGINAL
+    leaf: ShortInts  # the leaf (node number) the row falls into
+    speaker: Bytes  # whose view counts: OWN, ANCESTOR or MARGINAL
     log_omega: Floats  # the likelihood by that view; an ancestor's is discounted
     pattern: Floats  # evidence of the value
     context: Floats | None  # evidence of sitting in an anomalous context
     isolation: Floats | None  # evidence of being far from all rows, mostly in this column
     neighbours: Floats | None  # evidence of being like rows that are odd in this column
 
+    def _evidence(self) -> list[Floats]:
+        parts = (self.pattern, self.context, self.isolation, self.neighbours)
+        return [part for part in parts if part is not None]
+
     def cells(self) -> Floats:
         """Return the evidence per column and row."""
-        cells = self.pattern
-        for part in (self.context, self.isolation, self.neighbours):
-            cells = cells if part is None else cells + part
-        return cells
+        return sum_in_order(self._evidence())
 
     def evidence(self) -> Floats:
         """Return the evidence per row."""
-        return _sum_over_columns((self.pattern, self.context, self.isolation, self.neighbours))
+        return sum_in_order([sum_in_order(part) for part in self._evidence()])
 
-    def association(self) -> Floats:
-        """Return the evidence per row that comes from contexts and neighbours."""
-        own = np.zeros((1, self.pattern.shape[1]))
-        return _sum_over_columns((own, self.context, self.neighbours))
-
-    def take(self, rows: NDArray[np.integer] | slice) -> Parts:
-        """Return some of the rows."""
-        some: Any = (None if part is None else part[..., rows] for part in self)
-        return Parts(*some)
-
-    def nodes(self, model: Model) -> NDArray[np.int32]:
+    def nodes(self, model: Model) -> ShortInts:
         """Return the node whose view counts."""
         nodes = model.scoring.own[self.leaf]
         nodes = np.where(self.speaker == ANCESTOR, model.scoring.ancestor[self.leaf], nodes)
@@ -96,11 +85,6 @@ class Parts(NamedTuple):
             by_ancestor = self.speaker == ANCESTOR
             log_omega[by_ancestor] = undiscount(log_omega[by_ancestor], model.method.ancestor.odds)
         return log_omega
-
-
-def _sum_over_columns(parts: Iterable[Floats | None]) -> Floats:
-    """Add up the columns of each part, then the parts: in this order, so sums can be compared."""
-    return sum_in_order([sum_in_order(part) for part in parts if part is not None])
 
 
 def sum_in_order(arrays: Floats | list[Floats]) -> Floats:
@@ -120,27 +104,19 @@ def join_parts(parts: list[Parts]) -> Parts:
     return Parts(*joined)
 
 
-class LikelihoodStep(Protocol):
-    """A step that changes the likelihoods of a block."""
-
-    def apply(self, views: BlockViews) -> None:
-        """Change ``views.log_omega`` or ``views.marginal`` in place."""
-        ...
-
-
 class Scorer:
     """A model made ready for scoring rows."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._positions = model.positions
         method, forest, likelihoods = model.method, model.forest, model.likelihoods
         roots = forest.roots
-        self._own = _seen_from(likelihoods, model.scoring.own)
-        self._whole_table = _seen_from(likelihoods, roots)
+        # Likelihoods that take a leaf for the node that scores it.
+        self._own = likelihoods._replace(slot=likelihoods.slot[model.scoring.own])
+        self._whole_table = likelihoods._replace(slot=likelihoods.slot[roots])
         # A tree without a split is its own marginal view.
         self._has_marginal = (np.diff(forest.root) > 1) & method.marginal
-        self._lone = None
+        self._lone, self._contexts = None, None
         self._steps: list[LikelihoodStep] = []
         if method.tail is not None:
             self._lone = find_lone_values(likelihoods, forest.root)
@@ -153,11 +129,10 @@ class Scorer:
         if method.ancestor is not None:
             ancestor, odds = model.scoring.ancestor, method.ancestor.odds
             self._steps.append(AncestorStep(ancestor, roots, likelihoods, self._lone, odds))
-        self._contexts: ContextStep | None = None
         if method.feedback is not None and len(model.contexts.leaf):
             self._contexts = ContextStep(model.contexts, forest, method.feedback, method.evidence)
 
-    def score(self, block: Floats, leaf: NDArray[np.int32] | None = None) -> Parts:
+    def score(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
         """Return all there is to say about the rows of a block (columns x rows)."""
         parts = self.score_alone(block, leaf)
         known = self.model.references
@@ -165,14 +140,14 @@ class Scorer:
             return parts
         return add_neighbours(parts, self.model, block, known.compare(block))
 
-    def own_likelihoods(self, block: Floats, leaf: NDArray[np.int32]) -> Floats:
+    def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
         """Return log ω of the values of a block by the leaves' own scoring nodes."""
         log_omega = np.empty(block.shape)
         for m in range(len(block)):
             read_lowered(self._lone, self._own, m, leaf[m], block[m], log_omega[m])
         return log_omega
 
-    def score_alone(self, block: Floats, leaf: NDArray[np.int32] | None = None) -> Parts:
+    def score_alone(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
         """Return what there is to say before rows are compared with others.
 
         `leaf` is each row's leaf in each tree, where that is known already.
@@ -192,8 +167,7 @@ class Scorer:
         views = BlockViews(leaf, block, log_omega, marginal, far, speaker)
         for step in self._steps:
             step.apply(views)
-        evidence = self.model.method.evidence
-        pattern = pattern_evidence(log_omega, marginal, self._has_marginal, speaker, evidence)
+        pattern = pattern_evidence(views, self._has_marginal, self.model.method.evidence)
         context = None
         if self._contexts is not None:
             context = self._contexts.apply(leaf, block, log_omega)
@@ -216,30 +190,25 @@ def add_neighbours(parts: Parts, model: Model, block: Floats, nearest: Nearest) 
     return parts._replace(isolation=isolation, neighbours=added)
 
 
-def _seen_from(likelihoods: Likelihoods, node: NDArray[np.integer]) -> Likelihoods:
-    """Return likelihoods that take a leaf for the node that scores it."""
-    return likelihoods._replace(slot=likelihoods.slot[node])
-
-
 def score_evidence(
-    model: Model, table: Prepared, n_jobs: int = 1, progress: Progress | None = None
+    model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None
 ) -> Floats:
-    """Return the evidence of each row."""
+    """Return the evidence of each row, given their leaves where these are known already."""
     scorer = Scorer(model)
     out = np.empty(table.n_rows)
 
     def work(start: int, stop: int) -> None:
-        out[start:stop] = scorer.score(table.block(start, stop)).evidence()
+        leaf = None if leaves is None else leaves.of(slice(start, stop))
+        out[start:stop] = scorer.score(table.block(start, stop), leaf).evidence()
 
-    run_blocks(work, table.n_rows, n_jobs, progress)
+    run_blocks(work, table.n_rows, n_jobs)
     return out
 
 
 def score_cells(model: Model, table: Prepared, n_jobs: int = 1) -> Floats:
     """Return the evidence per row and column of the table; unused columns have none."""
-    scorer = Scorer(model)
+    scorer, positions = Scorer(model), model.positions
     out = np.zeros((table.n_rows, len(model.schema.columns)))
-    positions = model.positions
 
     def work(start: int, stop: int) -> None:
         out[start:stop, positions] = scorer.score(table.block(start, stop)).cells().T
@@ -248,27 +217,9 @@ def score_cells(model: Model, table: Prepared, n_jobs: int = 1) -> Floats:
     return out
 
 
-def score_parts(model: Model, table: Prepared, n_jobs: int = 1) -> Parts:
-    """Return all there is to say about each row."""
-    scorer = Scorer(model)
-    found: dict[int, Parts] = {}
-
-    def work(start: int, stop: int) -> None:
-        found[start] = scorer.score(table.block(start, stop))
-
-    run_blocks(work, table.n_rows, n_jobs)
-    if not found:
-        return scorer.score(table.block(0, 0))
-    return join_parts([found[start] for start in sorted(found)])
-
-
-def run_blocks(
-    work: Callable[[int, int], None], n_rows: int, n_jobs: int, progress: Progress | None = None
-) -> None:
+def run_blocks(work: Callable[[int, int], None], n_rows: int, n_jobs: int) -> None:
     """Call ``work(start, stop)`` for all blocks of rows, in threads."""
     starts = range(0, n_rows, BLOCK)
     with ThreadPoolExecutor(max(1, n_jobs)) as pool:
-        tasks = pool.map(lambda start: work(start, min(start + BLOCK, n_rows)), starts)
-        for done, _ in enumerate(tasks, start=1):
-            if progress is not None:
-                progress(done, len(starts))
+        # A list: errors are raised where results are taken.
+        list(pool.map(lambda start: work(start, min(start + BLOCK, n_rows)), starts))

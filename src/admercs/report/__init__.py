@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from admercs.report.digest import Digest
-from admercs.report.html_page import render_html
 from admercs.report.report import Report
 from admercs.report.report_summary import summary_of, threshold_meaning
 
-__all__ = ["Digest", "Report", "render_html", "summary_of", "threshold_meaning"]
+__all__ = ["Digest", "Report", "summary_of", "threshold_meaning"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -25,21 +26,19 @@ class Digest:
     """
 
     def __init__(self, model: Model, threshold: float, rows: int = 500) -> None:
-        self.model = model
-        self.threshold = threshold
+        self.model, self.threshold, self._wanted = model, threshold, rows
         self.n_rows = self.n_flagged = self.n_association = 0
         self.column_evidence = np.zeros(len(model.schema.columns))
         self.missing = np.zeros(len(model.schema.columns), np.int64)
         self.largest = 0.0
-        self._wanted = rows
         # Bins are counted from the threshold in both directions, so that it lies between two bars.
-        self._below = math.ceil(threshold / FINE)
+        self._middle = min(threshold, MOST_FINE * FINE / 2)
+        self._below = math.ceil(self._middle / FINE)
         self._counts = np.zeros(MOST_FINE, np.int64)
-        self._context_counts: dict[int, Ints] = {}
-        self._context_members: dict[int, list[tuple[float, int, Any]]] = {}
+        self._context_counts = defaultdict[int, Ints](lambda: np.zeros(MOST_FINE, np.int64))
+        self._context_members = defaultdict[int, list[tuple[float, int, Any]]](list)
         self._kept: list[ScoredRows] = []  # the wanted rows so far; empty, or one
         self._evidence = np.empty(0)  # of these rows
-        self._least = -math.inf  # what a row must exceed to be among the wanted
 
     def add(self, piece: ScoredTable) -> None:
         """Take in a scored piece of the table."""
@@ -53,59 +52,54 @@ class Digest:
         self.largest = max(self.largest, float(evidence.max()))
         self._counts += self._binned(evidence)
         for leaf, rows in piece.members.items():
-            self._add_members(leaf, rows, piece)
+            self._context_counts[leaf] += self._binned(evidence[rows])
+            top = rows[np.argsort(-evidence[rows], kind="stable")[:MEMBERS]].tolist()
+            members = [(-float(evidence[k]), piece.first + k, piece.labels[k]) for k in top]
+            members += self._context_members[leaf]
+            self._context_members[leaf] = heapq.nsmallest(MEMBERS, members, key=lambda m: m[:2])
         self._keep_top(piece)
 
     def _binned(self, evidence: Floats) -> Ints:
         # The threshold itself is not flagged: a bin holds its right end, not its left one.
-        bins = np.ceil((evidence - self.threshold) / FINE).astype(np.int64) + self._below - 1
+        bins = np.ceil((evidence - self._middle) / FINE).astype(np.int64) + self._below - 1
         return np.bincount(np.clip(bins, 0, MOST_FINE - 1), minlength=MOST_FINE)
-
-    def _add_members(self, leaf: int, rows: Ints, piece: ScoredTable) -> None:
-        evidence = piece.evidence[rows]
-        self._context_counts.setdefault(leaf, np.zeros(MOST_FINE, np.int64))
-        self._context_counts[leaf] += self._binned(evidence)
-        top = rows[np.argsort(-evidence, kind="stable")[:MEMBERS]].tolist()
-        known = self._context_members.setdefault(leaf, [])
-        known += [(-float(piece.evidence[k]), piece.first + k, piece.labels[k]) for k in top]
-        self._context_members[leaf] = heapq.nsmallest(MEMBERS, known, key=lambda m: m[:2])
 
     def _keep_top(self, piece: ScoredTable) -> None:
         evidence = piece.evidence
         top = np.argsort(-evidence, kind="stable")[: self._wanted]
-        top = top[evidence[top] > self._least]
+        if 0 < self._wanted == len(self._evidence):
+            top = top[evidence[top] > self._evidence[-1]]
         if not len(top):
             return
         together = np.concatenate((self._evidence, evidence[top]))
         order = np.argsort(-together, kind="stable")[: self._wanted]
         self._kept = [ScoredRows.join([*self._kept, piece.rows(top, texts=True)], order)]
         self._evidence = together[order]
-        if len(order) == self._wanted:
-            self._least = float(self._evidence[-1])
 
     def top(self, least: int = 50) -> ScoredRows | None:
         """Return the flagged rows, most anomalous first, or at least some; None without rows."""
-        return self._kept[0].head(max(self.n_flagged, least)) if self._kept else None
+        n = min(max(self.n_flagged, least), len(self._evidence))
+        return ScoredRows.join(self._kept, np.arange(n)) if self._kept else None
 
     def histogram(self) -> tuple[list[float], list[int]]:
         """Return the edges and counts of the evidence of all rows."""
         width, before, after = self._layout()
-        edges = [self.threshold + k * width * FINE for k in range(-before, after + 1)]
+        edges = [self._middle + k * width * FINE for k in range(-before, after + 1)]
         return [0.0, *(round(edge, 4) for edge in edges[1:])], self._bars(self._counts)
 
     def context_histogram(self, leaf: int) -> list[int]:
         """Return the counts of the evidence of one context's rows, with the same edges."""
-        return self._bars(self._context_counts.get(leaf, np.zeros(MOST_FINE, np.int64)))
+        return self._bars(self._context_counts[leaf])
 
     def members(self, leaf: int) -> list[tuple[int, Any]]:
         """Return number and label of a context's most anomalous rows."""
-        return [(row, label) for _, row, label in self._context_members.get(leaf, [])]
+        return [(row, label) for _, row, label in self._context_members[leaf]]
 
     def _layout(self) -> tuple[int, int, int]:
         """Return the fine bins per bar, and the bars below and above the threshold."""
-        upper = max(self.largest, 1.25 * self.threshold, FINE)
+        upper = max(self.largest, 1.25 * self._middle, FINE)
         width = max(1, math.ceil(upper / FINE / BARS))
-        above = max(1, math.ceil((upper - self.threshold) / (width * FINE)))
+        above = max(1, math.ceil((upper - self._middle) / (width * FINE)))
         return width, math.ceil(self._below / width), above
 
     def _bars(self, counts: Ints) -> list[int]:

@@ -41,14 +41,6 @@ def axis_value(value: Any) -> float | None:
     return None
 
 
-def _axis_scale(column: Column) -> float:
-    """Return how much of the axis one step of the working value is."""
-    if column.display not in AXES:
-        return 1.0
-    seconds = 86_400.0 if column.unit == "D" else 1 / TICKS.get(column.unit, 1)
-    return seconds * (1000 if AXES[column.display] == "time" else 1)
-
-
 class PlotDistributions:
     """Collects the distributions that the plots of a report need, each of them once.
 
@@ -57,45 +49,36 @@ class PlotDistributions:
     """
 
     def __init__(self, words: ModelWords) -> None:
-        self._words, self._access = words, words.access
+        self._words, self.access = words, words.access
         self._place: dict[int, int] = {}
         self.listed: list[dict[str, Any]] = []
 
-    def of_node(self, attribute: int, node: int) -> int:
-        """Return the number of the distribution of an attribute in a node."""
+    def of_node(self, node: int) -> int:
+        """Return the number of the distribution of the target in a node."""
         if node not in self._place:
             self._place[node] = len(self.listed)
-            described = self._describe(attribute, node)
-            if self._access.is_root(node):
-                described["whole"] = True
-            self.listed.append(described)
+            whole = {"whole": True} if self.access.is_root(node) else {}
+            self.listed.append(self._describe(node) | whole)
         return self._place[node]
 
     def of_column(self, attribute: int) -> dict[str, Any]:
         """Return the distribution of an attribute in the whole table, with its values' names."""
-        root = self._access.root(attribute)
-        described = self._describe(attribute, root)
+        root = self.access.roots[attribute]
+        described = self._describe(root)
         if described["kind"] == "bars":
-            labels = described["labels"] = self._words.value_names(attribute)
-            counts = self._access.value_counts(root)[: len(labels)]
+            labels = described["labels"] = self._words.column(attribute).value_names()
+            counts = self.access.value_counts(root)[: len(labels)]
             shares = counts / max(1, int(counts.sum()))
             described["shares"] = [significant(share) for share in shares.tolist()]
-            described["ordered"] = self._access.columns[attribute].role != "nominal"
+            described["ordered"] = self.access.columns[attribute].role != "nominal"
         return described
 
-    def place(self, attribute: int, own: float) -> int | None:
-        """Return the number of a row's value among the values of a discrete or nominal column."""
-        if math.isnan(own):
-            return None
-        place = self._access.place(attribute, own)
-        return len(self._access.columns[attribute].distinct) if place is None else place
-
-    def _describe(self, attribute: int, node: int) -> dict[str, Any]:
-        access, n = self._access, self._access.size(node)
-        about = {"n": n, "missing": significant(access.n_missing(node) / max(1, n))}
-        if access.is_continuous(attribute):
-            column = access.columns[attribute]
-            return {"kind": "curve", **about, **_curve(*access.visible_curve(node), column)}
+    def _describe(self, node: int) -> dict[str, Any]:
+        access, target = self.access, self.access.targets[node]
+        about = {"n": access.sizes[node], "missing": significant(access.share_missing(node))}
+        if access.continuous[target]:
+            curve = _curve(*access.visible_curve(node), access.columns[target])
+            return {"kind": "curve", **about, **curve}
         counts = access.value_counts(node)
         order = np.argsort(-counts, kind="stable")[:MOST_SHARES].tolist()
         recorded = max(1, int(counts.sum()))
@@ -113,7 +96,10 @@ def _curve(x: Floats, height: Floats, column: Column) -> dict[str, Any]:
     # A peak narrower than the grid must not fall between two of its points.
     nearest = np.clip(np.rint((x - grid[0]) / (step or 1.0)).astype(int), 0, POINTS - 1)
     np.maximum.at(sampled, nearest, height)
-    scale = _axis_scale(column)
+    scale = 1.0  # how much of the axis one step of the working value is
+    if column.display in AXES:
+        seconds = 86_400.0 if column.unit == "D" else 1 / TICKS.get(column.unit, 1)
+        scale = seconds * (1000 if AXES[column.display] == "time" else 1)
     return {
         "start": significant((float(grid[0]) + column.origin) * scale, 12),
         "step": significant(step * scale, 9),

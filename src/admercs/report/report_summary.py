@@ -10,7 +10,7 @@ from typing import Any
 from admercs._version import __version__
 from admercs.explain import Context, Reason, RowExplanation, anomalous_contexts, patterns
 from admercs.explain.model_words import ModelWords
-from admercs.explain.rendering import label_text, rank_text
+from admercs.explain.records import label_text, rank_text
 from admercs.explain.scored_rows import ScoredRows
 from admercs.report.digest import Digest
 from admercs.report.plot_data import AXES, PlotDistributions, axis_value, significant
@@ -36,10 +36,7 @@ def threshold_meaning(contamination: str | float | dict[str, float]) -> str:
 def summary_of(
     digest: Digest, *, name: str = "table", meaning: str = "", top: int = 5, noun: str = "rows"
 ) -> dict[str, Any]:
-    """Return the dict behind a report; the page on the command line describes its fields.
-
-    ``meaning`` is where the threshold comes from, ``top`` the most reasons per row.
-    """
+    """Return the dict behind a report; ``meaning`` is where the threshold comes from."""
     model = digest.model
     contexts = anomalous_contexts(model, noun=noun)[:MOST_CONTEXTS]
     distributions = PlotDistributions(ModelWords(model, noun))
@@ -108,9 +105,7 @@ class _ListedRows:
         self, digest: Digest, contexts: Sequence[Context], distributions: PlotDistributions
     ) -> None:
         self.digest, self.distributions = digest, distributions
-        schema = digest.model.schema
-        self.place = {column.name: column.position for column in schema.columns}
-        self.attribute = {column.name: m for m, column in enumerate(schema.used)}
+        self.place = {column.name: column.position for column in digest.model.schema.columns}
         self.context_of = {
             part.leaf: k for k, context in enumerate(contexts) for part in (context, *context.also)
         }
@@ -120,11 +115,12 @@ class _ListedRows:
         if rows is None:
             return []
         explained = rows.explain(self.digest.model, top, noun)
-        return [self.row(k, row, rows) for k, row in enumerate(explained)]
+        leaves = self.distributions.access.leaves(rows.parts).T.tolist()
+        return [self.row(k, row, rows, leaves[k]) for k, row in enumerate(explained)]
 
-    def row(self, k: int, row: RowExplanation, rows: ScoredRows) -> dict[str, Any]:
-        values = rows.values[:, k]
-        leaves = [leaf for leaf in rows.parts.leaf[:, k].tolist() if leaf in self.context_of]
+    def row(
+        self, k: int, row: RowExplanation, rows: ScoredRows, leaves: list[int]
+    ) -> dict[str, Any]:
         cells = [0.0] * len(rows.texts[k])
         for name, evidence in row.cells.items():
             cells[self.place[name]] = significant(evidence, 3)
@@ -140,9 +136,11 @@ class _ListedRows:
             "association": row.by_association,
             "values": rows.texts[k],
             "cells": cells,
-            "reasons": [self.reason(reason, values) for reason in row.reasons],
+            "reasons": [self.reason(reason, rows.values[:, k]) for reason in row.reasons],
             "rest": significant(row.rest / row.evidence if row.evidence else 0.0),
-            "contexts": sorted({self.context_of[leaf] for leaf in leaves}),
+            "contexts": sorted(
+                {self.context_of[leaf] for leaf in leaves if leaf in self.context_of}
+            ),
         }
 
     def reason(self, reason: Reason, values: Any) -> dict[str, Any]:
@@ -158,24 +156,21 @@ class _ListedRows:
             "context": self.context_of.get(reason.context) if reason.kind == "context" else None,
             "neighbours": list(reason.labels),
         }
-        return told | self.plot(reason, values) if reason.kind == "pattern" else told
-
-    def plot(self, reason: Reason, values: Any) -> dict[str, Any]:
-        """Return what the plot of a broken pattern needs besides the distribution."""
-        m = self.attribute[reason.target]
+        if reason.typical is None:
+            return told
+        # What the plot of a broken pattern needs besides the distribution.
+        access = self.distributions.access
+        m = access.targets[reason.node]
         missing = reason.value is None and reason.value_text == "missing"
-        typical = reason.typical
-        # What is odd may be that there is a value, or none: then its size is beside the point.
-        presence = typical is not None and typical.kind in ("missing", "recorded")
-        place = self.distributions.place(m, values[m])
-        shape = self.distributions.of_node(m, reason.node)
+        shape = self.distributions.of_node(reason.node)
         curve = self.distributions.listed[shape]["kind"] == "curve"
-        intervals = () if typical is None else typical.intervals
-        ends = [[axis_value(low), axis_value(high)] for low, high in intervals]
-        return {
+        mark = axis_value(reason.value) if curve or missing else access.place(m, values[m])
+        ends = [[axis_value(low), axis_value(high)] for low, high in reason.typical.intervals]
+        return told | {
             "value": None if missing else reason.value_text,
-            "mark": axis_value(reason.value) if curve else place,
-            "presence": presence,
+            "mark": mark,
+            # What is odd may be that there is a value, or none: then its size is beside the point.
+            "presence": reason.typical.kind in ("missing", "recorded"),
             "typical": [pair for pair in ends if None not in pair],
             "distribution": shape,
         }

@@ -1,8 +1,7 @@
 """Values at given ranks, found by counting rows in ever smaller cells.
 
-Counts of the pieces of a table are merged by adding them up, so the result does not depend on the
-order of the rows or on how the table is cut. A :class:`RankSearch` says what to count next,
-:func:`count_cells` counts it in a piece, and :func:`merge_cells` merges the pieces.
+A `RankSearch` says what to count next, `count_cells` counts it in a piece of a table, and
+`merge_cells` adds up what was counted, so neither the order of the rows nor the cuts matter.
 """
 
 from __future__ import annotations
@@ -14,25 +13,21 @@ import numpy as np
 
 from admercs._compile import kernel, read_only
 from admercs.arrays import Bools, Floats, Ints, Keys
-from admercs.table.encoding import encode
+from admercs.table.bins import edge_ranks, encode
 
+SORTED = 1 << 14  # up to so many values edges are exact: sorting is fast then
 # The counts of so many cells fit into a processor's cache, and hardly any column needs more.
 _N_CELLS = 1 << 14
-_LARGEST = np.finfo(np.float64).max
-_SIGN = np.uint64(1 << 63)
+_LARGEST, _SIGN = np.finfo(np.float64).max, np.uint64(1 << 63)
 
 
 class Request(NamedTuple):
-    """What to count next: the values within intervals, each cut into ``2**bits`` cells.
+    """What to count next: the values within intervals, each cut into ``2**bits`` cells."""
 
-    Both ends belong to an interval. Cells are of equal width if ``even``, which takes a single
-    interval; else they hold equally many floating point numbers.
-    """
-
-    low: Floats
+    low: Floats  # both ends belong to an interval
     high: Floats
     bits: Ints
-    even: bool
+    even: bool  # a single interval, in cells of equal width; else of equally many numbers
 
 
 class Cells(NamedTuple):
@@ -48,13 +43,9 @@ class Cells(NamedTuple):
         return Cells(self.key[chosen], self.rows[chosen], self.low[chosen], self.high[chosen])
 
 
-Count = Callable[[dict[int, Request]], Mapping[int, Cells]]
-"""A pass over the whole table that counts what is requested of some columns."""
-
-
-def _join(pieces: Sequence[Cells]) -> Cells:
-    key, rows, low, high = (np.concatenate(fields) for fields in zip(*pieces, strict=True))
-    return Cells(key, rows, low, high)
+Ends = tuple[float, float]
+Requests = dict[int, Request]  # by column
+Count = Callable[[Requests], Mapping[int, Cells]]  # a pass over the whole table
 
 
 @kernel
@@ -119,22 +110,17 @@ def count_cells(values: Floats, request: Request) -> Cells:
 
 def merge_cells(pieces: Sequence[Cells]) -> Cells:
     """Merge the cells that pieces of a table counted for the same request."""
-    joined = _join(pieces)
+    joined = Cells(*map(np.concatenate, zip(*pieces, strict=True)))
     joined = joined.pick(np.argsort(joined.key, kind="stable"))
     if not len(joined.key):
         return joined
     first = np.flatnonzero(np.diff(joined.key, prepend=-1))
-    return Cells(
-        joined.key[first],
-        np.add.reduceat(joined.rows, first),
-        np.minimum.reduceat(joined.low, first),
-        np.maximum.reduceat(joined.high, first),
-    )
+    rows = np.add.reduceat(joined.rows, first)
+    ends = np.minimum.reduceat(joined.low, first), np.maximum.reduceat(joined.high, first)
+    return Cells(joined.key[first], rows, *ends)
 
 
-def count_requests(
-    column: Callable[[int], Floats], requests: Mapping[int, Request]
-) -> dict[int, Cells]:
+def count_requests(column: Callable[[int], Floats], requests: Requests) -> dict[int, Cells]:
     """Count what is requested of several columns; ``column(m)`` returns the values of one."""
     return {m: count_cells(column(m), request) for m, request in requests.items()}
 
@@ -147,31 +133,20 @@ def merge_requests(pieces: Sequence[Mapping[int, Cells]]) -> dict[int, Cells]:
 class RankSearch:
     """The search for the values at some ranks (from 0) among ``n`` values, NaN not counted.
 
-    A cell with at most ``tolerance`` rows is not cut further. To know the smallest and the largest
-    value saves passes over the table. With at most ``n_distinct`` distinct values all of them are
-    found. ``request`` is what to count next, None when the search is over; ``cells`` are all
-    occupied cells found so far.
+    To know their ``ends`` saves passes over the table. A cell with at most ``tolerance`` rows is
+    not cut further; of at most ``n_distinct`` distinct values all are found.
     """
 
     def __init__(
-        self,
-        ranks: Ints,
-        n: int,
-        tolerance: int = 0,
-        low: float | None = None,
-        high: float | None = None,
-        n_distinct: int = 0,
+        self, ranks: Ints, n: int, ends: Ends | None = None, tolerance: int = 0, n_distinct: int = 0
     ) -> None:
-        self._ranks = ranks
-        self._tolerance = max(1, tolerance)
-        self._n_distinct = n_distinct
-        known = low is not None and high is not None
-        ends = (low, high) if known else (-_LARGEST, _LARGEST)
-        whole = Cells(np.array([0]), np.array([n]), *np.array(ends).reshape(2, 1))
+        self._ranks, self._tolerance, self._n_distinct = ranks, max(1, tolerance), n_distinct
+        low, high = np.reshape(ends or (-_LARGEST, _LARGEST), (2, 1))
+        whole = Cells(np.array([0]), np.array([n]), low, high)
         self.cells = whole if n else whole.pick(np.array([], np.int64))
         # Cells of equal width suit most columns best, even after one extreme value took a pass;
         # but values of all magnitudes would take ever more passes.
-        self._n_even = 2 if known else 0
+        self._n_even = 2 if ends else 0
         self._ask(self.cells.low < self.cells.high)
 
     def _ask(self, is_open: Bools) -> None:
@@ -191,7 +166,8 @@ class RankSearch:
 
     def answer(self, counted: Cells) -> None:
         """Put the merged counts in the place of the cells that were open."""
-        cells = _join([self.cells.pick(~self._open), counted])
+        both = [self.cells.pick(~self._open), counted]
+        cells = Cells(*map(np.concatenate, zip(*both, strict=True)))
         cells = self.cells = cells.pick(np.argsort(cells.low))
         is_open = cells.low < cells.high
         if len(cells.key) > self._n_distinct:
@@ -201,15 +177,10 @@ class RankSearch:
         self._ask(is_open)
 
     def gaps(self) -> tuple[Floats, Floats]:
-        """Return where cells with a wanted rank end, and where the next ones begin.
-
-        These are the largest value of the one and the smallest of the other. If there are few
-        distinct values, the gaps between all of them are returned.
-        """
+        """Return the values before and after the gaps behind wanted ranks; few values: all gaps."""
         last = len(self.cells.key) - 1
-        home = np.unique(self._home(self._ranks))
-        if last < self._n_distinct:
-            home = np.arange(last)
+        few = last < self._n_distinct
+        home = np.arange(last) if few else np.unique(self._home(self._ranks))
         home = home[home < last]
         return self.cells.high[home], self.cells.low[home + 1]
 
@@ -235,3 +206,10 @@ def linear_quantiles(levels: Floats, n: int, count: Count) -> Floats:
     below, above = np.split(search.at(ranks), 2)
     share, width = place - lower, above - below
     return np.where(share >= 0.5, above - width * (1 - share), below + width * share)
+
+
+def edge_search(n_values: int, ends: Ends, max_bins: int) -> RankSearch:
+    """Return the search for the edges of a column's bins: they lie in its gaps."""
+    # Between an edge and its exact quantile lie at most .1% of the values and a quarter of a bin.
+    tolerance = n_values // max(1000, 4 * max_bins) if n_values > SORTED else 0
+    return RankSearch(edge_ranks(n_values, max_bins), n_values, ends, tolerance, max_bins)

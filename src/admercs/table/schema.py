@@ -9,37 +9,30 @@ from typing import Any, cast, get_args
 
 from admercs.method.settings import Columns
 from admercs.table.columns import Column, Display, Role
-from admercs.table.frame import Frame, check_rows
+from admercs.table.frame import Frame, check_shape
 from admercs.table.summary import NOMINAL_CAP, ColumnSummary, TableSummary
 from admercs.table.values import TEMPORAL, Kind, describe
 
-MAX_CATEGORIES = 253
-"""Categories with a code of their own; "missing" and "any other" take two more of a byte's."""
-
-EXACT = 2**53
-"""Integers up to this size are exact in a float64."""
-
+MAX_CATEGORIES = 253  # with a code of their own, beside those for "missing" and "any other"
+EXACT = 2**53  # integers up to this size are exact in a float64
 # How values are shown, where that is not called as their kind.
 DISPLAY: dict[Kind, Display] = {"float": "number", "mixed": "text", "empty": "number"}
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of the training table, and the kind of values each of them held.
-
-    If the table named its columns, new tables are matched by name. ``has_names`` says whether all
-    those names were strings.
-    """
+    """The columns of the training table, and the kind of values each of them held."""
 
     columns: tuple[Column, ...]
     kinds: tuple[Kind, ...]
-    named: bool
-    has_names: bool
+    named: bool  # if so, new tables are matched by name
+    has_names: bool  # whether all names were strings
+    order: tuple[int, ...]  # positions of the used columns, as the method takes them
 
     @cached_property
     def used(self) -> tuple[Column, ...]:
-        """The columns that were not set aside."""
-        return tuple(column for column in self.columns if column.role != "set aside")
+        """The columns that were not set aside, in the method's order."""
+        return tuple(self.columns[position] for position in self.order)
 
     @property
     def names(self) -> list[str]:
@@ -47,12 +40,8 @@ class Schema:
         return [column.name for column in self.columns]
 
     def check(self, frame: Frame) -> tuple[int, ...]:
-        """Find the used columns in a new table.
-
-        Columns are matched by name, in any order, if both tables have names; else by position, with
-        scikit-learn's warning if one of them has names. A missing or additional column raises a
-        ValueError. Returns the position in ``frame`` of each used column.
-        """
+        """Return the position in a new table of each used column, or raise a ValueError."""
+        # If one of the tables has no names, columns are taken as they come, as scikit-learn does.
         by_name = self.named and frame.named
         if by_name and set(frame.names) != set(self.names):
             _refuse_names(self.names, frame.names)
@@ -74,61 +63,51 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain lists, numbers and texts, for JSON."""
-        return {**asdict(self), "kinds": list(self.kinds)}
+        return {**asdict(self), "kinds": list(self.kinds), "order": list(self.order)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Schema:
         """Return the schema that :meth:`to_dict` was called on, or raise a ValueError."""
         try:
-            columns = []
-            for column in data["columns"]:
-                lists = {key: tuple(column[key]) for key in ("categories", "distinct")}
-                columns.append(Column(**{**column, **lists}))
-            kinds = tuple(data["kinds"])
+            tuples = [{k: tuple(c[k]) for k in ("categories", "distinct")} for c in data["columns"]]
+            columns = [Column(**{**c, **t}) for c, t in zip(data["columns"], tuples, strict=True)]
+            kinds, order = tuple(data["kinds"]), tuple(data["order"])
             named, has_names = bool(data["named"]), bool(data["has_names"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"This is not a description of columns: {error}") from error
         if len(kinds) != len(columns) or not set(kinds) <= set(get_args(Kind)):
             raise ValueError("The description of the table's columns is damaged.")
-        return cls(tuple(columns), kinds, named, has_names)
+        if sorted(order) != [j for j, each in enumerate(columns) if each.role != "set aside"]:
+            raise ValueError("The order of the table's columns is damaged.")
+        return cls(tuple(columns), kinds, named, has_names, order)
 
 
 def _refuse_names(expected: list[str], given: list[str]) -> None:
     # The wording is scikit-learn's.
     message = "The feature names should match those that were passed during fit.\n"
-    for title, names in (
-        ("Feature names unseen at fit time", sorted(set(given) - set(expected))),
-        ("Feature names seen at fit time, yet now missing", sorted(set(expected) - set(given))),
-    ):
+    unseen, missing = sorted(set(given) - set(expected)), sorted(set(expected) - set(given))
+    titles = ("Feature names unseen at fit time", "Feature names seen at fit time, yet now missing")
+    for title, names in zip(titles, (unseen, missing), strict=True):
         if names:
             more = "- ...\n" if len(names) > 5 else ""
             message += f"{title}:\n" + "".join(f"- {name}\n" for name in names[:5]) + more
     raise ValueError(message)
 
 
-def learn_schema(
-    summary: TableSummary, settings: Columns | None = None, *, warn: bool = True
-) -> Schema:
-    """Decide what each column is; one warning names the columns that are set aside.
-
-    Set aside, because nothing can be learned from them, are columns without values, columns with
-    one and the same value in every row, and identifiers: columns of text in which a value occurs
-    less than twice on average. (If texts hardly repeat, no row tells anything about another; a tree
-    could still split such a column as it likes, and would.) A column that is always the same *or
-    missing* is used: where it is missing may be a pattern. A column that the user named in
-    ``nominal`` is no identifier. A ValueError is raised if no column can be used.
-    """
-    check_rows(summary.n_rows, len(summary.columns))
+def learn_schema(summary: TableSummary, settings: Columns | None = None) -> Schema:
+    """Decide what each column is; one warning names the columns that are set aside."""
+    check_shape(summary.n_rows, len(summary.columns))
     settings = settings or Columns()
     columns = tuple(_decide(column, j, settings) for j, column in enumerate(summary.columns))
     kinds = tuple(column.kind for column in summary.columns)
-    schema = Schema(columns, kinds, summary.named, summary.has_names)
+    order = tuple(column.position for column in columns if not column.reason)
+    schema = Schema(columns, kinds, summary.named, summary.has_names, order)
     aside = [column for column in columns if column.reason]
     reasons = "; ".join(f"{column.name!r} ({column.reason})" for column in aside)
     if not schema.used:
         one = " There is only 1 sample." if summary.n_rows == 1 else ""
         raise ValueError(f"No column can be used: {reasons}.{one}")
-    if aside and warn:
+    if aside:
         what = "This column is" if len(aside) == 1 else f"These {len(aside)} columns are"
         warnings.warn(f"{what} set aside: {reasons}.", UserWarning, stacklevel=2)
     return schema
@@ -142,31 +121,23 @@ def _decide(summary: ColumnSummary, position: int, settings: Columns) -> Column:
     if role == "nominal":
         counts = summary.counts or {}
         ranked = sorted(counts, key=lambda value: (-counts[value], str(value)))
-        return replace(
-            column,
-            categories=tuple(ranked[:MAX_CATEGORIES]),
-            n_grouped=max(0, len(ranked) - MAX_CATEGORIES),
-            time_zone=summary.time_zone,
-        )
+        kept, n_grouped = tuple(ranked[:MAX_CATEGORIES]), max(0, len(ranked) - MAX_CATEGORIES)
+        return replace(column, categories=kept, n_grouped=n_grouped, time_zone=summary.time_zone)
     if role == "set aside" or summary.low is None or summary.high is None:
         return column
     low, high = summary.low, summary.high
     is_huge = isinstance(low, int) and isinstance(high, int) and max(abs(low), abs(high)) > EXACT
     origin = int(low) if is_huge else 0
-    return replace(
-        column,
-        distinct=_discrete_values(summary, origin, settings),
-        low=float(low - origin),
-        high=float(high - origin),
-        origin=origin,
-        unit=summary.unit,
-        time_zone=summary.time_zone,
-    )
+    column = replace(column, origin=origin, unit=summary.unit, time_zone=summary.time_zone)
+    distinct = _discrete_values(summary, origin, settings)
+    return replace(column, distinct=distinct, low=float(low - origin), high=float(high - origin))
 
 
 def _reason_to_set_aside(summary: ColumnSummary, settings: Columns) -> str:
+    """Say why nothing can be learned from a column; empty for a column that is used."""
     if summary.n_present == 0:
         return "no values"
+    # A column that is always the same or missing is used: where it is missing may be a pattern.
     if summary.counts is not None and len(summary.counts) == 1 and summary.n_missing == 0:
         shown = "" if summary.kind in TEMPORAL else f": {describe(next(iter(summary.counts)))}"
         return f"the same value in every row{shown}"
@@ -182,9 +153,9 @@ def _reason_to_set_aside(summary: ColumnSummary, settings: Columns) -> str:
 
 
 def _discrete_values(summary: ColumnSummary, origin: int, settings: Columns) -> tuple[float, ...]:
-    if summary.counts is None or len(summary.counts) > settings.max_distinct:
+    if summary.counts is None or (n := len(summary.counts)) > settings.max_distinct:
         return ()
-    if len(summary.counts) > 1 and summary.n_present < settings.min_repeats * len(summary.counts):
+    if n > 1 and summary.n_present < settings.min_repeats * n:
         return ()
     # The values of a numeric column are numbers, whatever the type of categories in general says.
     numbers = [value for value in summary.counts if not isinstance(value, str)]

@@ -5,82 +5,62 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from admercs.arrays import Array
 from admercs.table.frame import Frame
-from admercs.table.objects import first_of_other_kind, kind_of
-from admercs.table.texts import count_objects, count_texts
-from admercs.table.values import KIND_WORDS, TEMPORAL, Kind, RawColumn, describe
+from admercs.table.values import TEMPORAL, Kind, RawColumn, describe, first_of_other_kind, kind_of
 
 Category = str | bool | int | float
 Counts = dict[Category, int] | None
 Nominal = Literal["auto"] | Sequence[str | int]
 
-NUMERIC_CAP = 256
-"""Distinct numbers that are remembered: enough to give each its own bin (see ``bins``)."""
-
+NUMERIC_CAP = 256  # distinct numbers that are remembered
+# Distinct categories that are counted. A column with more of them is not used, so that a summary
+# stays small however large the table is.
 NOMINAL_CAP = 100_000
-"""Distinct categories that are counted; a column with more of them is not used, so that a summary
-stays small however large the table is."""
+_CHUNK = 65_536
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """What one part of a table says about a column.
-
-    ``chosen`` says that the user asked for it to be nominal. ``low`` and ``high`` are the smallest
-    and largest value of a numeric column. ``counts`` says how often each distinct value occurs; it
-    is None for more than ``NUMERIC_CAP`` numbers or ``NOMINAL_CAP`` categories. ``unit`` and
-    ``time_zone`` are those of :class:`~admercs.table.Column`.
-    """
+    """What one part of a table says about a column."""
 
     name: str
-    kind: Kind
-    role: Literal["numeric", "nominal"]
-    chosen: bool
-    n_rows: int
-    n_missing: int
-    low: int | float | None = None
+    kind: Kind = "empty"
+    role: Literal["numeric", "nominal"] = "numeric"
+    chosen: bool = False  # the user asked for it to be nominal
+    n_present: int = 0
+    n_missing: int = 0
+    low: int | float | None = None  # smallest and largest value of a numeric column
     high: int | float | None = None
+    # How often each distinct value occurs; None beyond NUMERIC_CAP numbers, NOMINAL_CAP categories.
     counts: Counts = field(default_factory=dict)
     unit: str = ""
     time_zone: str = ""
 
-    @property
-    def n_present(self) -> int:
-        """Number of values that are not missing."""
-        return self.n_rows - self.n_missing
-
 
 @dataclass(frozen=True)
 class TableSummary:
-    """What one part of a table, or all of it, says about its columns.
-
-    ``partition`` is the number of the part, for messages. ``named`` and ``has_names`` are those of
-    :class:`~admercs.table.Frame`.
-    """
+    """What one part of a table, or all of it, says about its columns."""
 
     columns: tuple[ColumnSummary, ...]
     n_rows: int
     named: bool
     has_names: bool
-    partition: int | None = None
+    partition: int | None = None  # the number of the part, for messages
 
 
 def summarise(
     frame: Frame, nominal: Nominal = "auto", partition: int | None = None
 ) -> TableSummary:
-    """Look at every column once, one at a time.
-
-    ``nominal`` lists names or positions of columns that are to be nominal whatever their values
-    are. ``partition`` is the number of the part of a larger table, for messages.
-    """
+    """Look at every column once; ``nominal`` lists names or positions of columns to be nominal."""
     chosen = _positions(nominal, frame)
     columns = tuple(_summarise_column(frame, j, j in chosen) for j in range(frame.n_columns))
     return TableSummary(columns, frame.n_rows, frame.named, frame.has_names, partition)
@@ -91,14 +71,12 @@ def _positions(nominal: Nominal, frame: Frame) -> set[int]:
         if nominal == "auto":
             return set()
         raise ValueError(f"nominal must be 'auto' or a list of columns, not {nominal!r}.")
-    found = set()
+    found, n = set(), frame.n_columns
     for column in nominal:
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
-            if not -frame.n_columns <= column < frame.n_columns:
-                raise ValueError(
-                    f"nominal names column {column}, but the table has {frame.n_columns} columns."
-                )
-            found.add(int(column) % frame.n_columns)
+            if not -n <= column < n:
+                raise ValueError(f"nominal names column {column}, but the table has {n} columns.")
+            found.add(int(column) % n)
         elif column in frame.names:
             found.add(frame.names.index(column))
         else:
@@ -109,16 +87,12 @@ def _positions(nominal: Nominal, frame: Frame) -> set[int]:
 
 
 def _summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
-    name = frame.names[position]
-    texts = frame.texts(position)
+    name, texts = frame.names[position], frame.texts(position)
     try:
-        if texts is None:
+        if texts is None or (n_missing := int(texts.null_count())) == len(texts):
             summary = _summarise(frame.column(position), chosen)
-        elif (n_missing := int(texts.null_count())) == len(texts):
-            summary = _nothing(name, len(texts))
         else:
-            counts = count_texts(texts, NOMINAL_CAP)
-            sizes = len(texts), n_missing
+            sizes, counts = (len(texts) - n_missing, n_missing), _count_texts(texts)
             summary = ColumnSummary(name, "text", "nominal", chosen, *sizes, counts=counts)
         if summary.role == "nominal":
             "".join(map(str, summary.counts or ())).encode()
@@ -130,23 +104,16 @@ def _summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummar
     return summary
 
 
-def _nothing(name: str, n_rows: int) -> ColumnSummary:
-    """Return the summary of a column without a value, which says nothing about its kind."""
-    return ColumnSummary(name, "empty", "numeric", False, n_rows, n_rows)
-
-
 def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
     is_nominal = chosen or raw.categorical or raw.kind in ("boolean", "text")
-    if raw.kind == "mixed" and not is_nominal:
-        _refuse_mixture(raw)
     if not is_nominal:
         raw = raw.contiguous()
     present = raw.present()
-    n_rows, n_missing = len(raw.values), len(raw.values) - len(present)
+    if raw.kind == "mixed" and not is_nominal:
+        _refuse_mixture(raw.name, present)
     if len(present) == 0:
-        return _nothing(raw.name, n_rows)
-    role: Literal["numeric", "nominal"] = "nominal" if is_nominal else "numeric"
-    low = high = None
+        return ColumnSummary(raw.name, n_missing=len(raw.values))
+    sizes, low, high = (len(present), len(raw.values) - len(present)), None, None
     if is_nominal:
         raw.check_finite()
         counts = _count_categories(raw, present)
@@ -155,18 +122,19 @@ def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
         if np.isinf(low) or np.isinf(high):
             raw.check_finite()
         counts = _count_numbers(present, NUMERIC_CAP)
-    told = (low, high, counts, raw.unit, raw.time_zone)
-    return ColumnSummary(raw.name, raw.kind, role, chosen, n_rows, n_missing, *told)
+    role: Literal["numeric", "nominal"] = "nominal" if is_nominal else "numeric"
+    return ColumnSummary(
+        raw.name, raw.kind, role, chosen, *sizes, low, high, counts, raw.unit, raw.time_zone
+    )
 
 
-def _refuse_mixture(raw: RawColumn) -> None:
-    present = raw.present()
+def _refuse_mixture(name: str, present: Array) -> None:
     kind = kind_of(type(present[0]))
     other = first_of_other_kind(present, {kind} if kind else set())
     shown = describe(present[0]) + (f" and {describe(present[other])}" if other >= 0 else "")
     raise ValueError(
-        f"Column {raw.name!r} holds values of several types, such as {shown}: turn them into one "
-        f"type, or name the column in nominal=[{raw.name!r}] to take each text as a category."
+        f"Column {name!r} holds values of several types, such as {shown}: turn them into one "
+        f"type, or name the column in nominal=[{name!r}] to take each text as a category."
     )
 
 
@@ -188,14 +156,42 @@ def _count_categories(raw: RawColumn, present: Array) -> Counts:
         numbers = _count_numbers(present, NOMINAL_CAP)
         if numbers is None or raw.kind not in TEMPORAL:
             return numbers
-        merged: Counter[Category] = Counter()
-        for value, count in numbers.items():
-            merged[time_category(int(value), raw)] += count
-        return dict(merged)
+        # Two counts of nanoseconds may be the same text.
+        return _add((time_category(int(value), raw), count) for value, count in numbers.items())
     if raw.kind == "mixed":
         present = np.array(list(map(text_category, present)), dtype=object)
-    counts = count_objects(present, NOMINAL_CAP)
-    return None if counts is None else {str(value): count for value, count in counts.items()}
+    return _count_objects(present)
+
+
+def _count_objects(values: Array) -> Counts:
+    # Given up as soon as there are too many: identifiers fill a column.
+    counts: Counter[object] = Counter()
+    for start in range(0, len(values), _CHUNK):
+        counts.update(values[start : start + _CHUNK].tolist())
+        if len(counts) > NOMINAL_CAP:
+            return None
+    return {str(value): count for value, count in counts.items()}
+
+
+def _count_texts(series: nw.Series[Any]) -> Counts:
+    """Count the texts of a column, nulls aside, inside the library that holds them."""
+    present = series.alias("text").drop_nulls()
+    sample = present.gather_every(max(1, len(present) // 4096))
+    if 2 * sample.n_unique() > len(sample):
+        # Hardly a text occurs twice: most likely the count can be given up after a few of them.
+        return _count_objects(present.to_numpy())
+    table = present.value_counts(name="count")
+    if len(table) > NOMINAL_CAP:
+        return None
+    return dict(zip(table["text"].to_list(), table["count"].to_list(), strict=True))
+
+
+def _add(counts: Iterable[tuple[Category, int]]) -> dict[Category, int]:
+    """Add up the counts of equal values."""
+    total: Counter[Category] = Counter()
+    for value, count in counts:
+        total[value] += count
+    return dict(total)
 
 
 def text_category(value: Any) -> str:
@@ -216,80 +212,63 @@ def time_category(count: int, raw: RawColumn) -> str:
 
 
 def merge_summaries(summaries: Iterable[TableSummary]) -> TableSummary:
-    """Merge the summaries of the parts of a table, in any order, into that of the whole table.
-
-    Parts without rows, and columns without a single value in a part, fit to anything. If columns of
-    two parts differ in name, order or kind, a ValueError names the part and the column.
-    """
-    merged = reduce(_merge, summaries)
-    columns = tuple(
-        replace(column, counts=dict(sorted(column.counts.items()))) if column.counts else column
-        for column in merged.columns
-    )
-    return replace(merged, columns=columns, partition=None)
+    """Merge the summaries of the parts of a table, in any order, into that of the whole table."""
+    return replace(reduce(_merge, summaries), partition=None)
 
 
 def _merge(one: TableSummary, other: TableSummary) -> TableSummary:
     names, others = ([column.name for column in part.columns] for part in (one, other))
-    where = "" if other.partition is None else f" {other.partition}"
+    where = "partition" if other.partition is None else f"partition {other.partition}"
     if names != others:
-        missing = sorted(set(names) - set(others))
-        added = sorted(set(others) - set(names))
-        what = f"lacks {missing}" if missing else f"has the further columns {added}"
-        if not missing and not added:
-            what = "has its columns in another order"
-        raise ValueError(
-            f"Partition{where} {what}: all partitions must have the same columns, {names}."
-        )
-    columns = tuple(
-        _merge_columns(a, b, where) for a, b in zip(one.columns, other.columns, strict=True)
-    )
+        what = "has its columns in another order"
+        if missing := sorted(set(names) - set(others)):
+            what = f"lacks {missing}"
+        elif added := sorted(set(others) - set(names)):
+            what = f"has the further columns {added}"
+        must = f"all partitions must have the same columns, {names}."
+        raise ValueError(f"{where.capitalize()} {what}: {must}")
+    pairs = zip(one.columns, other.columns, strict=True)
+    columns = tuple(_merge_columns(a, b, where) for a, b in pairs)
     return replace(one, columns=columns, n_rows=one.n_rows + other.n_rows)
 
 
 def _merge_columns(one: ColumnSummary, other: ColumnSummary, where: str) -> ColumnSummary:
-    n_rows, n_missing = one.n_rows + other.n_rows, one.n_missing + other.n_missing
-    if other.n_present == 0 or one.n_present == 0:
-        full = one if other.n_present == 0 else other
-        return replace(full, n_rows=n_rows, n_missing=n_missing)
-    if (one.unit, one.time_zone, one.role) != (other.unit, other.time_zone, other.role):
+    sizes = {name: getattr(one, name) + getattr(other, name) for name in ("n_present", "n_missing")}
+    if not one.n_present or not other.n_present:  # a part without a value fits to anything
+        return replace(one if one.n_present else other, **sizes)
+    kind = _common_kind(one, other)
+    if kind is None:
         raise ValueError(
-            f"Column {one.name!r} of partition{where} is {_spelled(other)}, but {_spelled(one)} "
-            "elsewhere: give it the same type in all partitions."
+            f"Column {one.name!r} of {where} is {_spelled(other)}, but {_spelled(one)} elsewhere: "
+            "give it the same type in all partitions."
         )
-    kind = _common_kind(one, other, where)
-    low = min((x for x in (one.low, other.low) if x is not None), default=None)
-    high = max((x for x in (one.high, other.high) if x is not None), default=None)
     counts = None
     if one.counts is not None and other.counts is not None:
-        merged = Counter(_counts_as(kind, one)) + Counter(_counts_as(kind, other))
-        cap = NOMINAL_CAP if one.role == "nominal" else NUMERIC_CAP
-        counts = dict(merged) if len(merged) <= cap else None
-    told = (low, high, counts, one.unit, one.time_zone)
-    return ColumnSummary(one.name, kind, one.role, one.chosen, n_rows, n_missing, *told)
+        counts = _add([*_counts_as(kind, one), *_counts_as(kind, other)])
+        if len(counts) > (NOMINAL_CAP if one.role == "nominal" else NUMERIC_CAP):
+            counts = None
+    low = min((x for x in (one.low, other.low) if x is not None), default=None)
+    high = max((x for x in (one.high, other.high) if x is not None), default=None)
+    return replace(one, kind=kind, low=low, high=high, counts=counts, **sizes)
 
 
-def _common_kind(one: ColumnSummary, other: ColumnSummary, where: str) -> Kind:
+def _common_kind(one: ColumnSummary, other: ColumnSummary) -> Kind | None:
+    """Return the kind of two parts of a column together; None if they do not fit."""
+    if (one.unit, one.time_zone, one.role) != (other.unit, other.time_zone, other.role):
+        return None
     kinds = {one.kind, other.kind}
     if len(kinds) == 1:
         return one.kind
     if kinds == {"integer", "float"}:
         return "float"
-    if one.chosen and other.chosen and not kinds & set(TEMPORAL):
-        return "mixed"
-    raise ValueError(
-        f"Column {one.name!r} of partition{where} holds {KIND_WORDS[other.kind]}, but "
-        f"{KIND_WORDS[one.kind]} elsewhere: give it the same type in all partitions."
-    )
+    return "mixed" if one.chosen and other.chosen and not kinds & set(TEMPORAL) else None
 
 
-def _counts_as(kind: Kind, column: ColumnSummary) -> dict[Category, int]:
-    """Return the counts as they would be had the column been of the common kind all along."""
-    counts = column.counts or {}
-    if column.kind == kind:
-        return counts
+def _counts_as(kind: Kind, column: ColumnSummary) -> Iterator[tuple[Category, int]]:
+    """Yield the counts as they would be had the column been of the common kind all along."""
     change = float if kind == "float" else text_category
-    return {change(value): count for value, count in counts.items()}
+    for value, count in (column.counts or {}).items():
+        yield (value if column.kind == kind else change(value)), count
 
 
 def _spelled(column: ColumnSummary) -> str:

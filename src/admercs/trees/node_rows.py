@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.arrays import Array, Codes, Floats, ShortInts
-from admercs.trees.grower import Counted, Hist, Layout, SplitOrder, TreeTarget, widths
-from admercs.trees.targets import SCALE_BITS, fixed_point
+from admercs.trees.criteria import SCALE_BITS, TreeTarget, fixed_point
+from admercs.trees.grower import Counted, Hist, Layout, SplitOrder
 
 
 @dataclass
@@ -58,22 +58,20 @@ class NodeRows:
         self, codes: Codes, node: int, target: TreeTarget, layout: Layout, deeper: bool = True
     ) -> Counted:
         """Count the rows of a node."""
-        mine, rules = self.at[node], target.rules
-        rows, values = self.rows[mine], self.target[mine]
-        width, n_totals = widths(rules)
-        if rules.moments:
-            totals = np.zeros(n_totals, np.int64)
+        rows, values = self.rows[self.at[node]], self.target[self.at[node]]
+        if target.moments:
+            totals = np.zeros(4, np.int64)  # rows and sum, and the sum of squares in two halves
             total_up(values, totals)
         else:
-            totals = np.bincount(values, minlength=n_totals)
+            totals = np.bincount(values, minlength=target.n_classes)
         # Counts of up to 2 ** 31 rows fit into half the memory.
-        is_long = rules.moments or rules.n_rows >= 2**31
-        cells = layout.offsets[-1] * width if deeper else 0
+        is_long = target.moments or target.n_rows >= 2**31
+        cells = layout.offsets[-1] * target.width if deeper else 0
         hist: Hist = np.zeros(cells, np.int64 if is_long else np.int32)
         if deeper:
             add_rows(
-                codes, rows, values, rules.moments, width, layout.offsets, target.column,
-                len(rows) == codes.shape[1], hist,
+                codes, rows, values, target.moments, target.width, layout.offsets, target.column,
+                hist,
             )  # fmt: skip
         return Counted(len(rows), hist, totals)
 
@@ -110,13 +108,9 @@ def total_up(values, totals):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_rows(  # type: ignore[no-untyped-def]
-    codes, rows, values, moments, width, offsets, skip, whole, hist
+    codes, rows, values, moments, width, offsets, skip, hist
 ):
-    """Count rows of a node per code of each input column except the target's own (`skip`).
-
-    They are added to what `hist` counts already. `whole` says that the node holds all rows in
-    order, so that no row numbers need to be looked up.
-    """
+    """Count rows of a node per code of each input column except the target's own (`skip`)."""
     n, step = np.uint64(len(rows)), np.uint64(width)
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
     for f in range(codes.shape[0]):
@@ -131,9 +125,6 @@ def add_rows(  # type: ignore[no-untyped-def]
                     cell = base + np.uint64(column[np.uint64(rows[i])]) * step
                     hist[cell] += 1
                     hist[cell + np.uint64(1)] += value
-        elif whole:
-            for i in range(n):
-                hist[base + np.uint64(column[i]) * step + np.uint64(values[i])] += 1
         else:
             for i in range(n):
                 code = np.uint64(column[np.uint64(rows[i])])

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from admercs._compile import kernel
-from admercs.arrays import Bools, Ints, Keys, ShortInts
-from admercs.trees.criteria import ENTROPY, VARIANCE, XLOGX, TreeRules, xlogx
-from admercs.trees.targets import SCALE_BITS
+from admercs.arrays import Array, Bools, Ints, Keys
+from admercs.trees.criteria import ENTROPY, SCALE_BITS, VARIANCE, XLOGX, TreeTarget, xlogx
 
 # Entropy is costly, so a column with many codes is first looked at in steps of this size.
 STRIDE = 8
@@ -189,12 +188,9 @@ def best_subset(  # type: ignore[no-untyped-def]
     return best, feature, best_present, best_count
 
 
-def rows_per_code(
-    hist: ShortInts | Ints, offsets: Ints, column: int, width: int, criterion: int
-) -> Ints:
-    """Return how many rows of the node have each code of a column."""
-    counts = hist[offsets[column] * width : offsets[column + 1] * width].reshape(-1, width)
-    return (counts[:, 0] if criterion == VARIANCE else counts.sum(axis=1)).astype(np.int64)
+def cells_of(hist: Array, offsets: Ints, column: int, width: int) -> Array:
+    """Return the part of a histogram that a column has: codes x statistics."""
+    return hist[offsets[column] * width : offsets[column + 1] * width].reshape(-1, width)
 
 
 def settle_threshold(rows: Ints, code: int, missing_left: bool) -> tuple[int, bool]:
@@ -220,18 +216,22 @@ def fill_bits(rows: Ints, order: Ints, count: int, bits: Keys) -> None:
 
 
 def best_split(
-    hist: ShortInts | Ints, totals: Ints, offsets: Ints, is_nominal: Bools, skip: int,
-    rules: TreeRules, bits: Keys,
-) -> tuple[int, int, bool, float]:  # fmt: skip
+    hist: Array, totals: Ints, offsets: Ints, is_nominal: Bools, target: TreeTarget, bits: Keys
+) -> tuple[int, int, bool, float]:
     """Search all columns; return column, bin, side of missing values and purity.
 
     Two searches instead of one: a table without nominal columns need not wait for theirs to be
     compiled. Their room to work in is made here: an allocation in a kernel takes long to compile.
     """
-    criterion = rules.criterion
     pure, feature, code, missing_left = NOTHING, -1, 0, False
-    width = 2 if criterion == VARIANCE else len(totals)
-    known = hist, totals, offsets, is_nominal, skip, criterion, rules.min_leaf, XLOGX
+    width, least = target.width, target.min_leaf
+    known = hist, totals, offsets, is_nominal, target.column, target.criterion, least, XLOGX
+
+    def rows_of(column: int) -> Ints:
+        """Return how many rows of the node have each code of a column."""
+        cells = cells_of(hist, offsets, column, width)
+        return (cells[:, 0] if target.moments else cells.sum(axis=1)).astype(np.int64)
+
     n_nominal = np.count_nonzero(is_nominal)
     if n_nominal < len(is_nominal):
         work = np.empty((3, width), np.int64)
@@ -241,14 +241,12 @@ def best_split(
         longest = int(np.diff(offsets).max())
         order, best_order = np.empty((2, longest), np.int64)
         subset_pure, column, present, count = best_subset(
-            *known, rules.ordered, rules.missing_class,
+            *known, target.ordered, target.missing_class,
             np.empty(width, np.int64), np.empty(longest), order, best_order,
         )  # fmt: skip
         if subset_pure > pure or (subset_pure == pure and 0 <= column < feature):
-            rows = rows_per_code(hist, offsets, column, width, criterion)
-            fill_bits(rows, best_order[:present], count, bits)
+            fill_bits(rows_of(column), best_order[:present], count, bits)
             return column, 0, bool(bits[0] & np.uint64(1)), subset_pure
     if feature >= 0:
-        rows = rows_per_code(hist, offsets, feature, width, criterion)
-        code, missing_left = settle_threshold(rows, code, missing_left)
+        code, missing_left = settle_threshold(rows_of(feature), code, missing_left)
     return feature, code, missing_left, pure

@@ -11,7 +11,7 @@ import pytest
 from admercs import ADMERCS
 from admercs.datasets import make_electric_vehicles
 from admercs.explain import anomalous_contexts
-from admercs.explain.described_contexts import SAME_ROWS
+from admercs.explain.model_findings import SAME_ROWS
 from tests.explain.truth import Table, check_text, without_here
 from tests.pipeline.test_find_contexts import corners
 

@@ -1,0 +1,217 @@
+"""The commands that read a table."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyarrow import csv
+
+from admercs.cli import sinks
+from admercs.cli.commands import load_model, tell
+from admercs.cli.console import Findings, Style, note, rows_text
+from admercs.cli.csvfile import Reading
+from admercs.cli.errors import UsageError, UserError, listed, os_errors
+from admercs.cli.learning import Scoring, learn
+from admercs.cli.options import make_parser
+from admercs.cli.reader import SourceTable, open_table
+from admercs.progress import ProgressPrinter
+
+if TYPE_CHECKING:
+    from admercs import ADMERCS
+    from admercs.report import Digest
+
+
+def detect(options: Namespace) -> None:
+    """Learn from a table, or from a reference of normal rows, and list the table's anomalies."""
+    started = time.monotonic()
+    if options.threshold is not None and options.contamination != "auto":
+        raise UsageError("--contamination and --threshold exclude each other.")
+    if options.dask and options.fit_rows is not None:
+        raise UsageError("--dask learns from all rows, --fit-rows from some: choose one.")
+    has_reference = options.reference is not None
+    with (
+        sinks.open_outputs(options.out, report=options.report, model=options.model) as outputs,
+        _open(options, [options.reference] if has_reference else options.table) as table,
+        closing(ProgressPrinter(keep=False, quiet=options.quiet or options.json)) as progress,
+    ):
+        outputs.check(table.inputs)
+        n_columns, most = len(table.columns) - len(table.id), options.max_columns
+        if n_columns > most:
+            raise UserError(
+                f"{table.name} has {n_columns:,} columns. Each is predicted from all others, so "
+                f"the time grows with the square of their number, and more than {most:,} are "
+                "refused. Choose some with a query, leave some out with --ignore, or raise "
+                "--max-columns."
+            )
+        scoring = learn(options, table, progress)
+        model = scoring.model
+        if has_reference:
+            findings = _score_table(options, model, options.reference, outputs, progress)
+        else:
+            findings = _findings(scoring, outputs)
+        if "model" in outputs.streams:
+            with sinks.scratch_folder() as folder:
+                model.save(folder / "model")
+                outputs.write("model", (folder / "model").read_bytes())
+    _show(options, findings, time.monotonic() - started)
+
+
+def score(options: Namespace) -> None:
+    """Score new rows with a model; no more than a batch of them is in memory at a time."""
+    started = time.monotonic()
+    model = load_model(options.model)
+    with (
+        sinks.open_outputs(options.out, report=options.report) as outputs,
+        closing(ProgressPrinter(keep=False, quiet=options.quiet or options.json)) as progress,
+    ):
+        outputs.check({sinks.file_id(os.stat(options.model))})
+        findings = _score_table(options, model, options.model, outputs, progress)
+    _show(options, findings, time.monotonic() - started)
+
+
+def explain(options: Namespace) -> None:
+    """Say why single rows got their scores."""
+    model = load_model(options.model)
+    with _open(options, options.table, model) as table:
+        _match_columns(model, options.model, table)
+        scoring = Scoring(options, model, table, table.batches(), lambda *_: None)
+        rows = _chosen_rows(scoring) if options.row else _top_rows(options, _digest(scoring))
+    tell(options, [row.to_dict() for row in rows], rows_text(rows, Style()))
+
+
+def demo(options: Namespace) -> None:
+    """Write the generated cars to a file and detect what is odd about them."""
+    from admercs.datasets import make_electric_vehicles
+
+    folder = Path(options.folder)
+    path = folder / "cars.csv"
+    cars = make_electric_vehicles(random_state=0, as_frame="pyarrow").table
+    with os_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with sinks.whole_file(str(path)) as stream, os_errors(path):
+        csv.write_csv(cars, stream)
+    arguments = ["detect", str(path), "--noun", "cars", "--top", "5"]
+    arguments += ["--report", str(folder / "report.html"), "--out", str(folder / "scores.csv")]
+    arguments += ["--model", str(folder / "cars.admercs"), "--jobs", str(options.jobs)]
+    arguments += [f"--{flag}" for flag in ("json", "quiet", "debug") if getattr(options, flag)]
+    if not (options.quiet or options.json):
+        print(f"$ admercs {' '.join(arguments)}\n", file=sys.stderr)
+    detect(make_parser().parse_args(arguments))
+
+
+def _open(
+    options: Namespace, sources: Sequence[str], model: ADMERCS | None = None
+) -> AbstractContextManager[SourceTable]:
+    names = {field.name for field in fields(Reading)}
+    given = {name: value for name, value in vars(options).items() if name in names}
+    schema = None if model is None else model.model_.schema
+    expected = {} if schema is None else dict(zip(schema.names, schema.kinds, strict=True))
+    return open_table(sources, Reading(**given, expected=expected))
+
+
+def _match_columns(model: ADMERCS, path: str, table: SourceTable) -> list[str]:
+    """Check that a table has the model's columns; return those it has besides."""
+    known = [column.name for column in model.columns_]
+    if absent := [name for name in known if name not in table.columns]:
+        raise UserError(
+            f"{table.name} does not match {path}: it lacks {listed(absent)}. "
+            "A table to be scored needs the columns the model was learned from."
+        )
+    return [name for name in table.columns if name not in known and name not in table.id]
+
+
+def _score_table(
+    options: Namespace, model: ADMERCS, path: str, outputs: sinks.Outputs, progress: ProgressPrinter
+) -> Findings:
+    """Score a table with a model that was learned from another one."""
+    with _open(options, options.table, model) as table:
+        outputs.check(table.inputs)
+        if besides := _match_columns(model, path, table):
+            where = "model" if options.command == "score" else "reference"
+            note(f"not in the {where} and left out: {', '.join(besides[:12])}", options.quiet)
+        on_scored = partial(progress, total=table.count() if progress.shown else 0)
+        scoring = Scoring(options, model, table, table.batches(), on_scored)
+        return _findings(scoring, outputs, path)
+
+
+def _findings(scoring: Scoring, outputs: sinks.Outputs, model_path: str | None = None) -> Findings:
+    """Score all rows, write what is wanted, and return what was found."""
+    from admercs.explain import anomalous_contexts
+    from admercs.report import Report, summary_of, threshold_meaning
+
+    options, model, name = scoring.options, scoring.model, scoring.table.name
+    digest = _digest(scoring, outputs.sink)
+    if "report" in outputs.streams:
+        meaning, top = threshold_meaning(model.contamination), max(5, options.why)
+        page = summary_of(digest, name=name, meaning=meaning, top=top, noun=options.noun)
+        outputs.write("report", Report(page).html().encode())
+    contexts = anomalous_contexts(model.model_, noun=options.noun)
+    here = [context for context in contexts if digest.members(context.leaf)]
+    rows = _top_rows(options, digest)
+    written = {what.replace("out", "scores"): path for what, path in outputs.paths.items()}
+    return Findings(name, model, digest, rows, here, written, model_path)
+
+
+def _digest(scoring: Scoring, sink: sinks.Sink | None = None) -> Digest:
+    """Write the scores of all rows; keep the most anomalous rows."""
+    from admercs.report import Digest
+
+    options, model, table = scoring.options, scoring.model, scoring.table
+    n_kept = max(getattr(options, "report_rows", 1), options.top)
+    digest = Digest(model.model_, -model.offset_, n_kept)
+    for piece, batch in scoring:
+        digest.add(piece)
+        if sink is not None:
+            sink.write(sinks.results(piece, batch, table.id, digest.threshold, options))
+    if not digest.n_rows:
+        raise UserError(f"{table.name} has no rows.")
+    return digest
+
+
+def _top_rows(options: Namespace, digest: Digest) -> Sequence[Any]:
+    """Explain the most anomalous rows."""
+    top = digest.top(options.top)
+    return top.head(options.top).explain(digest.model, options.why, options.noun) if top else ()
+
+
+def _show(options: Namespace, findings: Findings, seconds: float) -> None:
+    """Print what was found, unless nobody wants to know; standard output may be for scores."""
+    if not options.quiet:
+        stream = sys.stderr if options.out == "-" else sys.stdout
+        tell(options, findings.to_dict(seconds), findings.text(Style(stream), seconds), stream)
+
+
+def _chosen_rows(scoring: Scoring) -> list[Any]:
+    """Explain the rows the user asks for, in the order of the question."""
+    options, table = scoring.options, scoring.table
+    for text in options.row:
+        if not table.id and (not text.isdigit() or int(text) < 1):
+            raise UserError(
+                f"--row {text}: rows are counted from 1. To ask by label, say which column holds "
+                "it with --id."
+            )
+    # What is asked for, as labels are written.
+    wanted = {text: text if table.id else str(int(text)) for text in options.row}
+    found, n_rows = dict[str, Any](), 0
+    for piece, batch in scoring:
+        n_rows += len(batch)
+        places = {str(label): k for k, label in enumerate(piece.labels)}
+        if here := [text for text, key in wanted.items() if text not in found and key in places]:
+            chosen = np.array([places[wanted[text]] for text in here])
+            rows = piece.rows(chosen).explain(piece.model, options.why, options.noun)
+            found |= dict(zip(here, rows, strict=True))
+        if len(found) == len(wanted):
+            return [found[text] for text in wanted]
+    absent = next(text for text in wanted if text not in found)
+    what = f"no row labelled {absent!r}" if table.id else f"no row {absent}"
+    raise UserError(f"{table.name} has {what}; it has {n_rows:,} rows.")
