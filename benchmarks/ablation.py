@@ -29,8 +29,10 @@ from admercs.datasets import DataNotFoundError
 
 DEFAULT = "default"
 
-# Changes of the method, each of which leaves a step out.
+# Changes of the method, each of which leaves a step out or does without a part of one.
 _CHANGES: dict[str, dict[str, Any]] = {
+    "Gaussian kernel": {"density.heavy_share": 0.0},
+    "density instead of area": {"density.area": False},
     "no marginal view": {"marginal": False},
     "no tail": {"tail": None},
     "no border": {"border": None},
@@ -40,6 +42,12 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "no groups": {"trees.group_rows": 0},
     "all leaves are candidates": {"feedback.candidates": None},
     "no ranges": {"feedback.ranges": None},
+    "no effective size": {"feedback.effective_size": None},
+    "no discount, groups, effective size": {
+        "discount": None,
+        "trees.group_rows": 0,
+        "feedback.effective_size": None,
+    },
     "no neighbours": {"neighbours": None},
     "no isolation": {"neighbours.isolation": None},
 }
