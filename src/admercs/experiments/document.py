@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["Document", "Table"]
+
+_WIDTH = 100  # of lines in Markdown
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,12 @@ class Table:
             for row in self.rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _wrapped(line: str) -> str:
+    """Break a long line; what follows is indented like the items of a list."""
+    indent = " " * (len(line) - len(line.lstrip()) + 3)
+    return textwrap.fill(line, _WIDTH, subsequent_indent=indent) if len(line) > _WIDTH else line
 
 
 def _inline(text: str) -> str:
@@ -54,7 +63,7 @@ class _Text:
     text: str
 
     def markdown(self) -> str:
-        return self.text
+        return textwrap.fill(self.text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
     def html(self) -> str:
         return f"<p>{html.escape(self.text)}</p>"
@@ -65,7 +74,8 @@ class _Printed:
     text: str
 
     def markdown(self) -> str:
-        return f"```text\n{self.text}\n```"
+        lines = (_wrapped(line) for line in self.text.splitlines())
+        return "```text\n" + "\n".join(lines) + "\n```"
 
     def html(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,8 @@ def _say_what_was_run(page: Document, outcome: Outcome) -> None:
     else:
         page.text(
             "One parameter set per algorithm and benchmark. Versions of one set are averaged "
-            "first, ranks are Friedman ranks, the critical distance is Nemenyi's at p = 0.05."
+            "first, ranks are Friedman ranks, the critical distance of two ranks is Nemenyi's at "
+            "p = 0.05."
         )
         _say_what_was_capped(page, outcome.benchmarks)
     if outcome.absent:
@@ -125,9 +127,10 @@ def _average(comparison: Comparison, algorithm: str, metric: str) -> str:
     ours = comparison.average(metric, algorithm)
     published = TABLE.get((algorithm, comparison.benchmark))
     if published is None:
-        return f"{ours:.3f}"
+        return f"{ours:.3f}".replace("0.", ".")
     theirs: float = getattr(published, metric)
-    text = f"{ours:.3f} ({theirs:.2f})"
+    # Without the leading zero seven columns fit into a line of the page.
+    text = f"{ours:.3f} ({theirs:.2f})".replace("0.", ".")
     return f"**{text}**" if abs(ours - theirs) > _MARKED[metric] + 0.005 else text
 
 
@@ -143,7 +146,7 @@ def _published_ranks(page: Document, comparisons: Sequence[Comparison], metric: 
     distances = (
         f"{c.critical_distance:.2f} ({CRITICAL_DISTANCE[c.benchmark]:.2f})" for c in comparisons
     )
-    rows.append(["critical distance", *distances])
+    rows.append(["distance", *distances])
     page.table(["", *(comparison.benchmark for comparison in comparisons)], rows)
 
 
@@ -156,7 +159,7 @@ def _all_ranks(
         ranks = [_rank(comparison, algorithm, metric) for comparison in comparisons]
         known = [float(rank) for rank in ranks if rank != "-"]
         rows.append([algorithm, *ranks, f"{np.mean(known):.2f}" if known else "-"])
-    rows.append(["critical distance", *(f"{c.critical_distance:.2f}" for c in comparisons), "-"])
+    rows.append(["distance", *(f"{c.critical_distance:.2f}" for c in comparisons), "-"])
     page.table(["", *(comparison.benchmark for comparison in comparisons), "mean"], rows)
 
 
@@ -209,8 +212,20 @@ def _sensitivity(page: Document, outcome: Outcome, results: Sequence[Result], fo
         page.figure(by_set.relative_to(folder), f"{benchmark}: by set")
 
 
+# How parameters are called in the table of them.
+_SHORT = {
+    "min_samples_leaf": "leaf ",
+    "min_impurity_decrease": "gain ",
+    "gamma_lambda": "λ",
+    "gamma_delta": "δ",
+    "rho": "ρ",
+}
+
+
 def _parameters(page: Document, outcome: Outcome) -> None:
     page.heading("Parameters")
+    names = ", ".join(f"{short.strip()} is {name}" for name, short in _SHORT.items())
+    page.text(f"As the paper has them; {names}.")
     rows = []
     for (algorithm, benchmark), point in outcome.selected.items():
         published = SELECTED.get((algorithm, benchmark))
@@ -220,7 +235,8 @@ def _parameters(page: Document, outcome: Outcome) -> None:
 
 
 def _point(point: dict[str, Any]) -> str:
-    return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in point.items()) or "defaults"
+    short = (f"{_SHORT.get(name, name.replace('_', ' ') + ' ')}{v:g}" for name, v in point.items())
+    return re.sub(r"(?<!\d)0\.", ".", ", ".join(short)) or "defaults"
 
 
 def _run_times(
