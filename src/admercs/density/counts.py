@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs._compile import kernel, read_only
-from admercs.arrays import Array, Codes, Floats, Ints, ShortInts
+from admercs.arrays import Codes, Floats, Ints, ShortInts
 from admercs.density.grids import Grids
 from admercs.density.ragged import owners, pointers
 from admercs.trees.forest import Forest
@@ -85,33 +85,27 @@ def count_values(values: Floats, leaves: ShortInts, plan: TargetPlan, grids: Gri
     leaves = np.ascontiguousarray(leaves, dtype=np.int32)
     ordered, end = np.empty(len(values)), np.zeros(plan.n_leaves + 1, dtype=np.int64)
     _sort_by_leaf(values, leaves, plan.first_node, plan.leaf_index, ordered, end[1:])
-    outside, inverse = np.empty(len(values)), 1.0 / grids.width
-    cells, weights, places = [], [], []
-    for k, size in enumerate(grids.size.tolist()):
-        own = ordered[end[plan.leaf_start[k]] : end[plan.leaf_stop[k]]]
-        core = np.zeros(size, dtype=np.int64)
-        n_outside = _count_core(own, grids.left[k], inverse[k], core, outside)
-        cells.append(np.flatnonzero(core))
-        weights.append(core[cells[-1]])
-        places.append(outside[:n_outside].copy())
-    inside = ValueCounts(_sizes(cells), np.concatenate(cells), np.concatenate(weights))
+    # Slots that share leaves count the same values.
+    begin, stop = end[plan.leaf_start], end[plan.leaf_stop]
+    at, core = pointers(grids.size), np.zeros(int(grids.size.sum()), dtype=np.int64)
+    outside, n_outside = np.empty(int((stop - begin).sum())), np.zeros(len(begin), dtype=np.int64)
+    _count_core(ordered, begin, stop, grids.left, 1.0 / grids.width, at, core, outside, n_outside)
+    filled = np.flatnonzero(core)
+    ptr = np.searchsorted(filled, at)
+    inside = ValueCounts(ptr, filled - at[owners(ptr)], core[filled])
     # The others are few: they are sorted, and those of the same slot and cell added up.
-    place = np.clip(np.concatenate(places), -float(FAR), float(FAR))
+    place = np.clip(outside[: n_outside.sum()], -float(FAR), float(FAR))
     lower = np.floor(place).astype(np.int64)
     upper_weight = ((place - lower) * ONE + 0.5).astype(np.int64)
     weight = np.concatenate((ONE - upper_weight, upper_weight))
-    slot, cell = np.tile(owners(_sizes(places)), 2), np.concatenate((lower, lower + 1))
+    slot, cell = np.tile(owners(pointers(n_outside)), 2), np.concatenate((lower, lower + 1))
     order = np.lexsort((cell, slot))
     order = order[weight[order] > 0]
     slot, cell, weight = slot[order], cell[order], weight[order]
     first = np.flatnonzero((np.diff(slot, prepend=-1) != 0) | (np.diff(cell, prepend=0) != 0))
-    ptr = pointers(np.bincount(slot[first], minlength=len(cells)))
+    ptr = pointers(np.bincount(slot[first], minlength=len(begin)))
     beyond = ValueCounts(ptr, cell[first], np.add.reduceat(weight, first))
     return merge_values([inside, beyond])
-
-
-def _sizes(pieces: Sequence[Array]) -> Ints:
-    return pointers(np.array([len(piece) for piece in pieces]))
 
 
 def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
@@ -120,19 +114,10 @@ def merge_values(pieces: Sequence[ValueCounts]) -> ValueCounts:
 
 
 def _merge_two(one: ValueCounts, other: ValueCounts) -> ValueCounts:
-    slot = owners(other.ptr)
-    # Complex numbers are ordered like pairs.
-    keys, others = owners(one.ptr) + 1j * one.cell, slot + 1j * other.cell
-    at = np.searchsorted(keys, others)
-    is_new = np.append(keys, np.nan)[at] != others
-    weight = one.weight.copy()
-    weight[at[~is_new]] += other.weight[~is_new]
-    at, more = at[is_new], pointers(np.bincount(slot[is_new], minlength=len(one.ptr) - 1))
-    cell, weight = (
-        np.insert(one.cell, at, other.cell[is_new]),
-        np.insert(weight, at, other.weight[is_new]),
-    )
-    return ValueCounts(one.ptr + more, cell, weight)
+    ptr = np.zeros_like(one.ptr)
+    cell, weight = np.empty((2, len(one.cell) + len(other.cell)), dtype=np.int64)
+    used = _merge(*one, *other, ptr, cell, weight)
+    return ValueCounts(ptr, cell[:used].copy(), weight[:used].copy())
 
 
 @kernel
@@ -158,19 +143,49 @@ def _sort_by_leaf(
 
 
 @kernel
-def _count_core(
-    values: Floats, left: float, inverse: float, core: Ints, outside: Floats
-) -> np.int64:
-    """Count the values within the core; list the places of the others and return how many."""
-    used, one, last = np.uint64(0), np.uint64(1), np.float64(len(core) - 1)
-    for i in range(np.uint64(len(values))):
-        place = (values[i] - left) * inverse
-        if 0.0 <= place < last:
-            lower = np.uint64(place)
-            upper_weight = np.int64((place - lower) * ONE + 0.5)
-            core[lower] += ONE - upper_weight
-            core[lower + one] += upper_weight
-        else:
-            outside[used] = place
-            used += one
-    return np.int64(used)
+def _count_core(  # type: ignore[no-untyped-def]
+    values, begin, stop, left, inverse, at, core, outside, n_outside
+):
+    """Count the values within the core of each slot; list the places of the others."""
+    used, one = np.uint64(0), np.uint64(1)
+    for slot in range(len(begin)):
+        first, last = np.uint64(at[slot]), np.float64(at[slot + 1] - at[slot] - 1)
+        before = used
+        for i in range(np.uint64(begin[slot]), np.uint64(stop[slot])):
+            place = (values[i] - left[slot]) * inverse[slot]
+            if 0.0 <= place < last:
+                lower = np.uint64(place)
+                upper_weight = np.int64((place - lower) * ONE + 0.5)
+                core[first + lower] += ONE - upper_weight
+                core[first + lower + one] += upper_weight
+            else:
+                outside[used] = place
+                used += one
+        n_outside[slot] = used - before
+
+
+@kernel
+def _merge(
+    ptr_a: Ints, cell_a: Ints, weight_a: Ints, ptr_b: Ints, cell_b: Ints, weight_b: Ints,
+    ptr: Ints, cell: Ints, weight: Ints,
+) -> int:  # fmt: skip
+    """Merge two sorted lists of cells per slot; return the number of cells."""
+    used = 0
+    for slot in range(len(ptr) - 1):
+        i, j = ptr_a[slot], ptr_b[slot]
+        end_a, end_b = ptr_a[slot + 1], ptr_b[slot + 1]
+        while i < end_a or j < end_b:
+            from_a = j >= end_b or (i < end_a and cell_a[i] <= cell_b[j])
+            from_b = i >= end_a or (j < end_b and cell_b[j] <= cell_a[i])
+            weight[used] = 0
+            if from_a:
+                cell[used] = cell_a[i]
+                weight[used] += weight_a[i]
+                i += 1
+            if from_b:
+                cell[used] = cell_b[j]
+                weight[used] += weight_b[j]
+                j += 1
+            used += 1
+        ptr[slot + 1] = used
+    return used

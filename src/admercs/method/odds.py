@@ -38,9 +38,7 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
     """
     log_omega = views.log_omega
     for m in np.flatnonzero(has_marginal).tolist():
-        lower = views.marginal[m] < log_omega[m]
-        np.copyto(log_omega[m], views.marginal[m], where=lower)
-        np.copyto(views.speaker[m], np.uint8(MARGINAL), where=lower)
+        take_lower(log_omega[m], views.marginal[m], views.speaker[m], np.uint8(MARGINAL))
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)
     out = np.empty(log_omega.shape)
@@ -73,6 +71,15 @@ def odds_series(odds: float) -> Floats:
     series = np.zeros(DEGREE + 1)  # highest ones that vanish are left out
     series[-len(powers) :] = powers[::-1]
     return series
+
+
+@kernel
+def take_lower(log_omega, marginal, speaker, mark):  # type: ignore[no-untyped-def]
+    """Take the table's view where it is the less likely one."""
+    for i in range(np.uint64(len(log_omega))):
+        if marginal[i] < log_omega[i]:
+            log_omega[i] = marginal[i]
+            speaker[i] = mark
 
 
 @kernel

@@ -71,7 +71,7 @@ class NodeRows:
         if deeper:
             add_rows(
                 codes, rows, values, target.moments, target.width, layout.offsets, target.column,
-                hist,
+                len(rows) == codes.shape[1], hist,
             )  # fmt: skip
         return Counted(len(rows), hist, totals)
 
@@ -108,9 +108,12 @@ def total_up(values, totals):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_rows(  # type: ignore[no-untyped-def]
-    codes, rows, values, moments, width, offsets, skip, hist
+    codes, rows, values, moments, width, offsets, skip, whole, hist
 ):
-    """Count rows of a node per code of each input column except the target's own (`skip`)."""
+    """Count rows of a node per code of each input column except the target's own (`skip`).
+
+    `whole`: the node holds all rows in order, so that no row numbers need to be looked up.
+    """
     n, step = np.uint64(len(rows)), np.uint64(width)
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
     for f in range(codes.shape[0]):
@@ -125,6 +128,9 @@ def add_rows(  # type: ignore[no-untyped-def]
                     cell = base + np.uint64(column[np.uint64(rows[i])]) * step
                     hist[cell] += 1
                     hist[cell + np.uint64(1)] += value
+        elif whole:
+            for i in range(n):
+                hist[base + np.uint64(column[i]) * step + np.uint64(values[i])] += 1
         else:
             for i in range(n):
                 code = np.uint64(column[np.uint64(rows[i])])
