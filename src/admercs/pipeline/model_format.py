@@ -249,8 +249,12 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
         stated_threshold(contamination)
     # Logarithms are taken of these.
     require(method.border is None or method.border.most > 0, "method.border.most is not positive")
-    odds = method.evidence.odds if isinstance(method.evidence, Odds) else 0
-    require(odds >= 0, "method.evidence.odds is negative")
+    if isinstance(method.evidence, Odds):
+        require(method.evidence.odds >= 0, "method.evidence.odds is negative")
+    else:
+        require(0 <= method.evidence.gamma_delta <= 1, "method.evidence.gamma_delta is not a share")
+    gamma = 0.0 if method.feedback is None else method.feedback.gamma_lambda
+    require(0 <= gamma <= 1, "method.feedback.gamma_lambda is not a share")
     require(schema.used, "schema: no column is used")
     for place, (column, kind) in enumerate(zip(schema.columns, schema.kinds, strict=True)):
         fits = column.position == place and column.n_missing <= header["n_rows"]
