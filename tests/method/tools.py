@@ -39,12 +39,12 @@ class Seen(NamedTuple):
     def views(self) -> BlockViews:
         """Return the views of all values as they are before any step."""
         forest, likelihoods = self.model.forest, self.model.likelihoods
-        own, whole, far = np.zeros((3, *self.block.shape))
+        own, whole = np.zeros((2, *self.block.shape))
         for m, leaf in enumerate(self.leaf):
             own[m] = self.read(m, self.model.scoring.own[leaf])
             root = np.full_like(leaf, forest.root[m])
             whole[m] = read_likelihood(likelihoods, m, root, self.block[m])
-        return BlockViews(self.leaf, self.block, own, whole, far, np.zeros(own.shape, np.uint8))
+        return BlockViews(self.leaf, self.block, own, whole, [], np.zeros(own.shape, np.uint8))
 
     def own_likelihoods(self) -> Likelihoods:
         """Return likelihoods that take a leaf for its scoring node."""

@@ -117,7 +117,7 @@ def _merge_two(one: ValueCounts, other: ValueCounts) -> ValueCounts:
     ptr = np.zeros_like(one.ptr)
     cell, weight = np.empty((2, len(one.cell) + len(other.cell)), dtype=np.int64)
     used = _merge(*one, *other, ptr, cell, weight)
-    return ValueCounts(ptr, cell[:used].copy(), weight[:used].copy())
+    return ValueCounts(ptr, cell[:used], weight[:used])
 
 
 @kernel
@@ -172,20 +172,18 @@ def _merge(
     """Merge two sorted lists of cells per slot; return the number of cells."""
     used = 0
     for slot in range(len(ptr) - 1):
-        i, j = ptr_a[slot], ptr_b[slot]
-        end_a, end_b = ptr_a[slot + 1], ptr_b[slot + 1]
-        while i < end_a or j < end_b:
-            from_a = j >= end_b or (i < end_a and cell_a[i] <= cell_b[j])
-            from_b = i >= end_a or (j < end_b and cell_b[j] <= cell_a[i])
-            weight[used] = 0
-            if from_a:
-                cell[used] = cell_a[i]
-                weight[used] += weight_a[i]
-                i += 1
-            if from_b:
-                cell[used] = cell_b[j]
-                weight[used] += weight_b[j]
-                j += 1
-            used += 1
+        i, end_a = ptr_a[slot], ptr_a[slot + 1]
+        for j in range(ptr_b[slot], ptr_b[slot + 1] + 1):
+            # All cells before the next one of the other list, and in the end all that are left.
+            last = j == ptr_b[slot + 1]
+            while i < end_a and (last or cell_a[i] < cell_b[j]):
+                cell[used], weight[used] = cell_a[i], weight_a[i]
+                i, used = i + 1, used + 1
+            if not last:
+                cell[used], weight[used] = cell_b[j], weight_b[j]
+                if i < end_a and cell_a[i] == cell_b[j]:
+                    weight[used] += weight_a[i]
+                    i += 1
+                used += 1
         ptr[slot + 1] = used
     return used

@@ -177,7 +177,7 @@ def assemble(parts: Sequence[Likelihoods], nodes: Sequence[Ints], n_nodes: int) 
 
 def quantile_levels(ptr: Ints, level: Floats, mass: Floats, rho: float) -> Floats:
     """Return per slot the largest level that a fraction ``rho`` of its mass reaches."""
-    out, share = np.zeros(len(ptr) - 1), min(1 - rho + _TINY, 1 - 1e-12)
+    out, share = np.zeros(len(ptr) - 1), _share_below(rho)
     for slot, (begin, end) in enumerate(pairwise(ptr.tolist())):
         # Densities rise and fall in long runs, which a stable sort merges.
         order = begin + np.argsort(level[begin:end], kind="stable")
@@ -185,6 +185,11 @@ def quantile_levels(ptr: Ints, level: Floats, mass: Floats, rho: float) -> Float
         if len(order) and at_most[-1] > 0:
             out[slot] = level[order[np.searchsorted(at_most, share * at_most[-1], side="right")]]
     return out
+
+
+def _share_below(rho: float) -> float:
+    """Return the share of the rows that need not be typical; a little less than all of them."""
+    return min(1 - rho + _TINY, 1 - 1e-12)
 
 
 def log_areas(ptr: Ints, level: Floats, mass: Floats) -> tuple[Floats, Floats]:
@@ -255,9 +260,14 @@ def frequency_entries(counts: Ints, settings: Density, n_grouped: int = 0) -> Fr
     if n_grouped > 1:
         rows[:, -1] /= n_grouped
     kappa, once = np.maximum(rows, 1.0) / n[:, None], 1.0 / n
-    levels, mass = np.log(kappa), counts.astype(np.float64)
-    ptr = np.arange(n_slots + 1) * n_values
-    log_tau = quantile_levels(ptr, levels.ravel(), mass.ravel(), settings.rho)
+    levels = np.log(kappa)
+    # As `quantile_levels`, for slots that have equally many values.
+    order = np.argsort(levels, axis=1, kind="stable")
+    at_most = np.cumsum(np.take_along_axis(counts, order, axis=1), axis=1)
+    below = (at_most <= _share_below(settings.rho) * at_most[:, -1:]).sum(axis=1)
+    rank = np.minimum(below, n_values - 1)[:, None]
+    tau = np.take_along_axis(levels, np.take_along_axis(order, rank, axis=1), axis=1)[:, 0]
+    log_tau = np.where(known, tau, 0.0)
     if settings.area:
         heights = np.column_stack((kappa, once))
         with np.errstate(divide="ignore"):

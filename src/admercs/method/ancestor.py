@@ -48,7 +48,8 @@ class AncestorStep:
         for m in self._trees:
             leaf, so_far = views.leaf[m], np.minimum(views.log_omega[m], views.marginal[m])
             there = read_lowered(self._lone, self._likelihoods, m, leaf, views.block[m])
-            odder = np.flatnonzero((there < so_far) & self._has[leaf])
+            odder = np.flatnonzero(there < so_far)
+            odder = odder[self._has[leaf[odder]]]
             there = discount(there[odder], self._odds)
             still = there < so_far[odder]
             views.log_omega[m, odder[still]] = there[still]

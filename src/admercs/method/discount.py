@@ -33,13 +33,14 @@ class DiscountStep:
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.marginal``, but not above what the tails say."""
-        raised = np.empty_like(views.marginal)
+        raised = views.marginal.copy()
         explain(
-            np.ascontiguousarray(views.leaf), views.log_omega, views.marginal, views.far,
+            np.ascontiguousarray(views.leaf), views.log_omega, views.marginal,
             self._slot, self._columns, 1.0 - self._settings.odds,
             math.log(self._settings.ordinary), raised,
         )  # fmt: skip
         views.marginal[:] = raised
+        views.lower_far()
 
 
 def condition_columns(forest: Forest, nodes: ShortInts) -> ShortInts:
@@ -59,14 +60,13 @@ def condition_columns(forest: Forest, nodes: ShortInts) -> ShortInts:
 
 @kernel
 def explain(  # type: ignore[no-untyped-def]
-    leaf, log_omega, root, far, slot, columns, less, ordinary, raised
+    leaf, log_omega, root, slot, columns, less, ordinary, raised
 ):
     """Write the log ω that is left of the whole table's view where the context explains a value."""
     n_columns, n_rows = leaf.shape
     for m in range(np.uint64(n_columns)):
         for i in range(np.uint64(n_rows)):
             own = root[m, i]
-            raised[m, i] = own
             context = slot[np.uint64(leaf[m, i])]
             if context < 0 or own >= log_omega[m, i]:
                 continue
@@ -75,5 +75,4 @@ def explain(  # type: ignore[no-untyped-def]
             for k in range(np.uint64(columns.shape[1])):
                 oddest = min(oddest, root[np.uint64(columns[np.uint64(context), k]), i])
             odds = 1.0 - less * math.exp(oddest + min(0.0, log_omega[m, i] - ordinary))
-            left = -math.log((1.0 - odds) + odds * math.exp(-own))
-            raised[m, i] = min(left, far[m, i])
+            raised[m, i] = -math.log((1.0 - odds) + odds * math.exp(-own))

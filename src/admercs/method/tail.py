@@ -190,6 +190,7 @@ class TailStep:
             if not len(rows):
                 continue
             far = tail_likelihood(tail, n, sign * x[rows], self._settings)
-            views.far[m, rows] = np.minimum(views.far[m, rows], far)
-            for view in (views.marginal, views.log_omega)[: 2 if self._is_whole[m] else 1]:
-                view[m, rows] = np.minimum(view[m, rows], views.far[m, rows])
+            views.far.append((m, rows, far))
+            if self._is_whole[m]:
+                views.log_omega[m, rows] = np.minimum(views.log_omega[m, rows], far)
+        views.lower_far()

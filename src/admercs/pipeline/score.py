@@ -156,7 +156,7 @@ class Scorer:
             leaf = np.empty(block.shape, np.int32)
             find_leaves(self.model.forest, block, leaf)
         log_omega = self.own_likelihoods(block, leaf)
-        marginal, far = np.zeros((2, *block.shape))
+        marginal = np.zeros(block.shape)
         speaker = np.zeros(block.shape, np.uint8)
         if self.model.method.marginal:
             for m, is_other in enumerate(self._has_marginal):
@@ -164,7 +164,7 @@ class Scorer:
                     read_likelihood(self._whole_table, m, leaf[m], block[m], marginal[m])
                 else:
                     marginal[m] = log_omega[m]
-        views = BlockViews(leaf, block, log_omega, marginal, far, speaker)
+        views = BlockViews(leaf, block, log_omega, marginal, [], speaker)
         for step in self._steps:
             step.apply(views)
         pattern = pattern_evidence(views, self._has_marginal, self.model.method.evidence)

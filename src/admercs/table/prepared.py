@@ -72,7 +72,11 @@ class Prepared:
 
     def column(self, m: int) -> Floats:
         """Return the working values of used column ``m``; do not write into them."""
-        return self._values(m, slice(0, self.n_rows))
+        if m in self._codes:
+            return self._coded(m, slice(0, self.n_rows))
+        raw = self._raw(m, slice(0, self.n_rows)).contiguous()
+        raw.check_finite()
+        return numeric_values(raw, self._schema.used[m])
 
     def block(self, start: int, stop: int) -> Floats:
         """Return the working values of the rows ``start:stop``, one C row per used column."""
@@ -83,25 +87,28 @@ class Prepared:
         n_rows = max(0, rows.stop - rows.start) if isinstance(rows, slice) else len(rows)
         block = np.empty((self.n_columns, n_rows))
         for m in range(self.n_columns if n_rows else 0):
-            block[m] = self._values(m, rows)
+            if m in self._codes:
+                block[m] = self._coded(m, rows)
+            else:
+                block[m] = numeric_values(self._raw(m, rows), self._schema.used[m])
+        # Rows that are picked come from a table that was read before.
+        if isinstance(rows, slice) and np.isinf(block).any():
+            for m in set(range(self.n_columns)) - set(self._codes):
+                self._raw(m, rows).check_finite(rows.start)
         return block
 
-    def _values(self, m: int, rows: slice | Ints) -> Floats:
-        if m in self._codes:
-            values = self._codes[m][rows].astype(np.float64)
-            values[values == 0] = np.nan
-            return values
+    def _coded(self, m: int, rows: slice | Ints) -> Floats:
+        values = self._codes[m][rows].astype(np.float64)
+        values[values == 0] = np.nan
+        return values
+
+    def _raw(self, m: int, rows: slice | Ints) -> RawColumn:
         if m in self._views:
-            raw = self._views[m].rows(rows)
-        elif isinstance(rows, slice):
-            raw = self._frame.column(self._positions[m], rows.start, rows.stop)
-        else:
-            stretch = self._frame.column(self._positions[m], int(rows[0]), int(rows[-1]) + 1)
-            raw = stretch.rows(rows - rows[0])
-        raw = raw.contiguous()
-        if isinstance(rows, slice):  # rows are picked from a table that was read before
-            raw.check_finite(rows.start)
-        return numeric_values(raw, self._schema.used[m])
+            return self._views[m].rows(rows)
+        if isinstance(rows, slice):
+            return self._frame.column(self._positions[m], rows.start, rows.stop)
+        stretch = self._frame.column(self._positions[m], int(rows[0]), int(rows[-1]) + 1)
+        return stretch.rows(rows - rows[0])
 
 
 def prepare(frame: Frame, schema: Schema) -> Prepared:
