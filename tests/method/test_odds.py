@@ -15,7 +15,7 @@ from admercs.method.views import ANCESTOR, MARGINAL, OWN, BlockViews
 def views_of(log_omega: np.ndarray, table: np.ndarray, speaker: np.ndarray) -> BlockViews:
     """Return copies of views; the values themselves do not matter."""
     leaf, nothing = np.zeros(table.shape, np.int32), np.zeros(table.shape)
-    return BlockViews(leaf, nothing, log_omega.copy(), table, [], speaker.copy())
+    return BlockViews(leaf, nothing, log_omega.copy(), table.copy(), [], speaker.copy())
 
 
 def alone(log_omega: np.ndarray, evidence: Odds | NoisyOr) -> np.ndarray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from admercs._compile import kernel
 from admercs.arrays import Floats, Ints
 from admercs.arrays import ShortInts as Nodes
 from admercs.density.likelihoods import Likelihoods
@@ -46,14 +47,26 @@ class AncestorStep:
     def apply(self, views: BlockViews) -> None:
         """Lower ``views.log_omega`` where the ancestor's evidence is the strongest."""
         for m in self._trees:
-            leaf, so_far = views.leaf[m], np.minimum(views.log_omega[m], views.marginal[m])
+            leaf, so_far = np.ascontiguousarray(views.leaf[m]), views.log_omega[m]
             there = read_lowered(self._lone, self._likelihoods, m, leaf, views.block[m])
-            odder = np.flatnonzero(there < so_far)
-            odder = odder[self._has[leaf[odder]]]
+            odder = np.empty(len(leaf), np.int64)
+            odder = odder[: list_odder(there, so_far, views.marginal[m], leaf, self._has, odder)]
             there = discount(there[odder], self._odds)
-            still = there < so_far[odder]
-            views.log_omega[m, odder[still]] = there[still]
+            still = there < np.minimum(so_far[odder], views.marginal[m, odder])
+            so_far[odder[still]] = there[still]
             views.speaker[m, odder[still]] = ANCESTOR
+
+
+@kernel
+def list_odder(there, own, marginal, leaf, has, odder):  # type: ignore[no-untyped-def]
+    """List the rows whose leaves have an ancestor that finds the value odder; return how many."""
+    found = np.uint64(0)
+    for i in range(np.uint64(len(there))):
+        # Which rows these are cannot be predicted: each is written, and only some move on.
+        odder[found] = i
+        is_odder = (there[i] < own[i]) & (there[i] < marginal[i]) & has[np.uint64(leaf[i])]
+        found += np.uint64(is_odder)
+    return np.int64(found)
 
 
 def discount(log_omega: Floats, odds: float) -> Floats:

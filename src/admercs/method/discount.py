@@ -33,13 +33,11 @@ class DiscountStep:
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.marginal``, but not above what the tails say."""
-        raised = views.marginal.copy()
         explain(
-            np.ascontiguousarray(views.leaf), views.log_omega, views.marginal,
+            np.ascontiguousarray(views.leaf), views.log_omega, views.marginal.copy(),
             self._slot, self._columns, 1.0 - self._settings.odds,
-            math.log(self._settings.ordinary), raised,
+            math.log(self._settings.ordinary), views.marginal,
         )  # fmt: skip
-        views.marginal[:] = raised
         views.lower_far()
 
 

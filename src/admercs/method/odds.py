@@ -34,16 +34,16 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
 
     Where the whole table finds a value less likely, its view replaces that in ``log_omega``, and
     ``speaker`` says so. `has_marginal` says of each column whether the table's view is another one
-    than the leaf's.
+    than the leaf's. The memory of ``marginal`` is used for the result: a new array of that size
+    costs as much time as filling it.
     """
     log_omega = views.log_omega
     for m in np.flatnonzero(has_marginal).tolist():
         take_lower(log_omega[m], views.marginal[m], views.speaker[m], np.uint8(MARGINAL))
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)
-    out = np.empty(log_omega.shape)
-    _weigh(log_omega.ravel(), evidence.odds, odds_series(evidence.odds), out.ravel())
-    return out
+    _weigh(log_omega.ravel(), evidence.odds, odds_series(evidence.odds), views.marginal.ravel())
+    return views.marginal
 
 
 def noisy_or(log_not_v: Floats, gamma: float) -> Floats:
