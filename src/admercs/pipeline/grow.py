@@ -45,19 +45,25 @@ def grow_forest(
     settings: Trees,
 ) -> tuple[Forest, Kept]:  # fmt: skip
     """Grow one tree per used column; return them and the `Leaves` of each piece."""
-    layout = layout_of(binning)
+    layouts = [layout_of(binning, inputs) for inputs in allowed_inputs(schema)]
     targets = [
         make_target(m, column, settings, code_counts[m]) for m, column in enumerate(schema.used)
     ]
     grown = rows.for_each(
         "trees",
-        lambda batch: _grow(rows, codes, [targets[m] for m in batch], layout),
+        lambda batch: _grow(rows, codes, [targets[m] for m in batch], [layouts[m] for m in batch]),
         len(targets),
-        most=MOST_CODES // int(layout.offsets[-1]),
+        most=MOST_CODES // max(1, *(int(layout.offsets[-1]) for layout in layouts)),
     )
     forest = join_trees([nodes for nodes, _ in grown], binning.edges, binning.is_nominal)
     kept = [numbers for _, numbers in grown]
     return forest, rows.keep("", stack_leaves, *kept, shared=(forest.root,))
+
+
+def allowed_inputs(schema: Schema) -> list[Ints]:
+    """Return for each tree the used columns that its conditions may be about, ascending."""
+    n = len(schema.used)
+    return [np.flatnonzero(np.arange(n) != m) for m in range(n)]
 
 
 def stack_leaves(*numbers_and_root: Any) -> Leaves:
@@ -68,13 +74,13 @@ def stack_leaves(*numbers_and_root: Any) -> Leaves:
 
 
 def _grow(
-    rows: Rows, codes: Kept, targets: list[TreeTarget], layout: Layout
+    rows: Rows, codes: Kept, targets: list[TreeTarget], layouts: list[Layout]
 ) -> list[tuple[TreeNodes, Kept]]:
     """Grow some trees together; return each with the leaf number of each row in every piece."""
-    growers = [Grower(target, layout) for target in targets]
+    growers = [Grower(*each) for each in zip(targets, layouts, strict=True)]
     # Only targets of moments are read from the table; codes tell all others.
     moments = [target.column for target in targets if target.class_of_code is None]
-    shared = rows.share((targets, layout))
+    shared = rows.share((targets, layouts))
     steps = rows.read("", start_trees, codes, shared=(shared,), columns=moments)
     while True:
         state = rows.pick(steps, 0)
@@ -93,9 +99,8 @@ def _grow(
 
 def start_trees(table: Any, codes: Codes, shared: Any) -> tuple[State, Level]:
     """Put the rows of a piece into the roots of trees and count them."""
-    targets, layout = shared
     state, counts = [], []
-    for target in targets:
+    for target, layout in zip(*shared, strict=True):
         rows = NodeRows.start(codes, target, reader(table, target.column))
         state.append(rows)
         counts.append([rows.count(codes, 0, target, layout)])
@@ -111,9 +116,8 @@ def advance_trees(
     codes: Codes, state: State, shared: Any, orders: list[list[SplitOrder]]
 ) -> tuple[State, Level]:
     """Part the rows of a piece at the splits of a level, and count the smaller halves."""
-    targets, layout = shared
-    counts: Level = [[] for _ in targets]
-    for rows, target, splits, counted in zip(state, targets, orders, counts, strict=True):
+    counts: Level = [[] for _ in orders]
+    for rows, target, layout, splits, counted in zip(state, *shared, orders, counts, strict=True):
         for order in splits:
             rows.part(codes, order)
             if order.counts:

@@ -24,10 +24,12 @@ Hist = NDArray[np.signedinteger]
 
 
 class Layout(NamedTuple):
-    """What all trees share: where each input column's codes start, and which are categories."""
+    """The inputs of a tree, the columns that its conditions may be about, in its histograms."""
 
-    offsets: Ints
+    inputs: Ints  # their numbers, ascending
+    offsets: Ints  # where the codes of each input start, and where the last ones end
     is_nominal: Bools
+    candidates: int  # how many thresholds there are to choose from
 
 
 class Counted(NamedTuple):
@@ -58,10 +60,12 @@ class Split(NamedTuple):
     counted: Counted
 
 
-def layout_of(binning: Binning) -> Layout:
-    """Return where the codes of each column start in a histogram."""
-    ends = np.cumsum(binning.n_codes, dtype=np.int64)
-    return Layout(np.concatenate([[0], ends]), binning.is_nominal)
+def layout_of(binning: Binning, inputs: Ints) -> Layout:
+    """Return where the codes of some columns start in a histogram."""
+    offsets = np.concatenate([[0], np.cumsum(binning.n_codes[inputs], dtype=np.int64)])
+    # Thresholds lie between the codes of a column; code 0 is missing.
+    candidates = int(offsets[-1]) - 2 * len(inputs)
+    return Layout(inputs, offsets, binning.is_nominal[inputs], candidates)
 
 
 @dataclass
@@ -100,24 +104,24 @@ class Grower:
         choice = self._choose(node, depth, counted)
         if choice is None:
             return []
-        nodes = self.nodes
-        nodes.feature[node], nodes.bin[node], nodes.missing_left[node] = choice
+        nodes, (place, *_) = self.nodes, choice
+        nodes.feature[node] = self.layout.inputs[place]
+        _, nodes.bin[node], nodes.missing_left[node] = choice
         if self.n_nodes + 2 > len(nodes.feature):
             nodes = self.nodes = with_room(nodes, len(nodes.feature))
         left, right = nodes.left[node], nodes.right[node] = self.n_nodes, self.n_nodes + 1
         nodes.parent[left] = nodes.parent[right] = node
         self.n_nodes += 2
-        return [self._split(node, depth, counted)]
+        return [self._split(node, place, depth, counted)]
 
-    def _split(self, node: int, depth: int, counted: Counted) -> Split:
+    def _split(self, node: int, place: int, depth: int, counted: Counted) -> Split:
         """Find out how large the halves are; write them down if they are leaves for certain."""
-        nodes, target, (offsets, is_nominal) = self.nodes, self.target, self.layout
-        column = int(nodes.feature[node])
+        nodes, target, layout = self.nodes, self.target, self.layout
         children = int(nodes.left[node]), int(nodes.right[node])
-        cells = cells_of(counted.hist, offsets, column, target.width)
+        cells = cells_of(counted.hist, layout.offsets, place, target.width)
         is_left = np.arange(len(cells)) <= nodes.bin[node]
         is_left[0] = nodes.missing_left[node]
-        if is_nominal[column]:
+        if layout.is_nominal[place]:
             is_left = category_bits(nodes.bits[node])[: len(cells)]
         left: Ints = cells[is_left].sum(axis=0, dtype=np.int64)
         # Classes end before they are counted; of moments the last level needs totals only.
@@ -133,6 +137,7 @@ class Grower:
             if ends:
                 self._write(children[0], n_left, left)
                 self._write(children[1], counted.n - n_left, right)
+        column = int(nodes.feature[node])
         order = SplitOrder(node, column, is_left, children, small_left, not ends, deeper)
         return Split(order, depth, counted)
 
@@ -141,24 +146,21 @@ class Grower:
         self.nodes.impurity[node] = impurity(totals, self.target.criterion)
 
     def _choose(self, node: int, depth: int, counted: Counted) -> tuple[int, int, bool] | None:
-        """Return column, bin and side of missing values of the best split; None for a leaf."""
-        target, (offsets, is_nominal), (_, hist, totals) = self.target, self.layout, counted
+        """Return input, bin and side of missing values of the best split; None for a leaf."""
+        target, layout, (_, hist, totals) = self.target, self.layout, counted
         if target.is_final(totals, depth):
             return None
-        bits, skip = self.nodes.bits[node], target.column
-        feature, code, missing_left, pure = best_split(
-            hist, totals, offsets, is_nominal, target, bits
+        place, code, missing_left, pure = best_split(
+            hist, totals, layout.offsets, layout.is_nominal, target, self.nodes.bits[node]
         )
-        if feature < 0:
+        if place < 0:
             return None
         decrease = float(pure - purity(totals, target.criterion))
-        # Thresholds between the codes of all other columns; code 0 is missing.
-        others = offsets[-1] - (offsets[skip + 1] - offsets[skip])
-        candidates = int(others) - 2 * (len(is_nominal) - 1)
+        candidates = layout.candidates
         above = self.nodes.parent[node]
         pays = target.pays(decrease, candidates, target.settings.price)
         self.nodes.paid[node] = pays and (above < 0 or self.nodes.paid[above])
         # A column that depends on nothing is not split at all.
         if pays or (above >= 0 and target.pays(decrease, candidates, target.group_price)):
-            return feature, code, missing_left
+            return place, code, missing_left
         return None

@@ -1,7 +1,7 @@
 """The rows of one piece of the table, sorted by the node they are in while a tree grows.
 
 They are counted in histograms, all that a split search needs to see. A histogram is a flat array of
-integers: for input column f and code c, the `width` statistics of the rows with that code start at
+integers: for the f-th input and code c, the `width` statistics of the rows with that code start at
 ``(offsets[f] + c) * width``. Class targets keep one count per class, moment targets the number of
 rows and the sum of their fixed-point values.
 """
@@ -70,7 +70,7 @@ class NodeRows:
         hist: Hist = np.zeros(cells, np.int64 if is_long else np.int32)
         if deeper:
             add_rows(
-                codes, rows, values, target.moments, target.width, layout.offsets, target.column,
+                codes, layout.inputs, rows, values, target.moments, target.width, layout.offsets,
                 len(rows) == codes.shape[1], hist,
             )  # fmt: skip
         return Counted(len(rows), hist, totals)
@@ -108,18 +108,16 @@ def total_up(values, totals):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_rows(  # type: ignore[no-untyped-def]
-    codes, rows, values, moments, width, offsets, skip, whole, hist
+    codes, inputs, rows, values, moments, width, offsets, whole, hist
 ):
-    """Count rows of a node per code of each input column except the target's own (`skip`).
+    """Count rows of a node per code of each input.
 
     `whole`: the node holds all rows in order, so that no row numbers need to be looked up.
     """
     n, step = np.uint64(len(rows)), np.uint64(width)
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
-    for f in range(codes.shape[0]):
-        if f == skip:
-            continue
-        column = codes[f]
+    for f in range(len(inputs)):
+        column = codes[np.uint64(inputs[f])]
         base = np.uint64(offsets[f]) * step
         if moments:
             for i in range(n):

@@ -1,7 +1,7 @@
 """The search for a node's best split, from its histogram alone.
 
-Gains are compared strictly and columns, codes and orders are tried in a fixed sequence, so equal
-gains go to the lowest column and then to the lowest threshold.
+Gains are compared strictly and inputs, codes and orders are tried in a fixed sequence, so equal
+gains go to the first input and then to the lowest threshold.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def weigh_split(left, totals, criterion, table):  # type: ignore[no-untyped-def]
 
 @kernel
 def best_threshold(  # type: ignore[no-untyped-def]
-    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, work
+    hist, totals, offsets, is_nominal, criterion, min_leaf, table, work
 ):
-    """Search the numeric columns; return purity, column, bin and whether missing values go left.
+    """Search the numeric inputs; return purity, input, bin and whether missing values go left.
 
     `work` holds statistics of left sides: work[0] the present one, work[1] that of one step before,
     work[2] that of one step before the best threshold.
@@ -77,7 +77,7 @@ def best_threshold(  # type: ignore[no-untyped-def]
     left, before, best_before = work[0], work[1], work[2]
     best, feature, best_bin, best_missing = NOTHING, -1, 0, 0
     for f in range(len(is_nominal)):
-        if f == skip or is_nominal[f]:
+        if is_nominal[f]:
             continue
         base = np.uint64(offsets[f]) * width
         last = offsets[f + 1] - offsets[f] - 2  # the last code cannot be left of anything
@@ -134,10 +134,10 @@ def best_threshold(  # type: ignore[no-untyped-def]
 
 @kernel
 def best_subset(  # type: ignore[no-untyped-def]
-    hist, totals, offsets, is_nominal, skip, criterion, min_leaf, table, ordered, missing_class,
+    hist, totals, offsets, is_nominal, criterion, min_leaf, table, ordered, missing_class,
     left, keys, order, best_order,
 ):  # fmt: skip
-    """Search the nominal columns; return purity, column, its categories here and how many go left.
+    """Search the nominal inputs; return purity, input, its categories here and how many go left.
 
     `best_order` receives these categories, those that go left first. The rest is room to work in.
     """
@@ -145,7 +145,7 @@ def best_subset(  # type: ignore[no-untyped-def]
     one_order = criterion == VARIANCE or ordered or width <= 2
     best, feature, best_present, best_count = NOTHING, -1, 0, 0
     for f in range(len(is_nominal)):
-        if f == skip or not is_nominal[f]:
+        if not is_nominal[f]:
             continue
         for chosen in range(1 if one_order else min(width, MAX_ORDERS)):
             # Sort the categories by the mean target, or by the share of one class; those without
@@ -188,9 +188,9 @@ def best_subset(  # type: ignore[no-untyped-def]
     return best, feature, best_present, best_count
 
 
-def cells_of(hist: Array, offsets: Ints, column: int, width: int) -> Array:
-    """Return the part of a histogram that a column has: codes x statistics."""
-    return hist[offsets[column] * width : offsets[column + 1] * width].reshape(-1, width)
+def cells_of(hist: Array, offsets: Ints, place: int, width: int) -> Array:
+    """Return the part of a histogram that an input has: codes x statistics."""
+    return hist[offsets[place] * width : offsets[place + 1] * width].reshape(-1, width)
 
 
 def settle_threshold(rows: Ints, code: int, missing_left: bool) -> tuple[int, bool]:
@@ -218,18 +218,18 @@ def fill_bits(rows: Ints, order: Ints, count: int, bits: Keys) -> None:
 def best_split(
     hist: Array, totals: Ints, offsets: Ints, is_nominal: Bools, target: TreeTarget, bits: Keys
 ) -> tuple[int, int, bool, float]:
-    """Search all columns; return column, bin, side of missing values and purity.
+    """Search all inputs; return input, bin, side of missing values and purity.
 
     Two searches instead of one: a table without nominal columns need not wait for theirs to be
     compiled. Their room to work in is made here: an allocation in a kernel takes long to compile.
     """
     pure, feature, code, missing_left = NOTHING, -1, 0, False
     width, least = target.width, target.min_leaf
-    known = hist, totals, offsets, is_nominal, target.column, target.criterion, least, XLOGX
+    known = hist, totals, offsets, is_nominal, target.criterion, least, XLOGX
 
-    def rows_of(column: int) -> Ints:
-        """Return how many rows of the node have each code of a column."""
-        cells = cells_of(hist, offsets, column, width)
+    def rows_of(place: int) -> Ints:
+        """Return how many rows of the node have each code of an input."""
+        cells = cells_of(hist, offsets, place, width)
         return (cells[:, 0] if target.moments else cells.sum(axis=1)).astype(np.int64)
 
     n_nominal = np.count_nonzero(is_nominal)
