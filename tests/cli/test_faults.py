@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from admercs.cli.csvfile import Reading
+from admercs.cli.csvfile import ReadOptions
 from admercs.cli.errors import UserError
 from admercs.cli.reader import open_table
 
@@ -18,7 +18,7 @@ TABLE = "a,b\n" + "".join(f"{k % 7},{k % 5}\n" for k in range(60))
 
 
 def read(*sources):
-    with open_table([str(source) for source in sources], Reading()) as table:
+    with open_table([str(source) for source in sources], ReadOptions()) as table:
         return table.read(10**6)[0].to_pydict()
 
 
@@ -169,7 +169,7 @@ def test_a_query_is_one_select(here, query):
 def test_the_connection_of_a_query_cannot_write_or_reach_other_files(here):
     (here / "in.csv").write_text(TABLE)
     (here / "other.csv").write_text(TABLE)
-    with open_table(["from 'in.csv'"], Reading()) as table:
+    with open_table(["from 'in.csv'"], ReadOptions()) as table:
         assert table.read(10)[1] == 60
         for statement in (
             "copy (select 1) to 'pwn.csv'",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from admercs.cli.csvfile import Reading
+from admercs.cli.csvfile import ReadOptions
 from admercs.cli.databases import quoted_files
 from admercs.cli.errors import UsageError, UserError
 from admercs.cli.reader import open_table
@@ -46,7 +46,7 @@ def here(tmp_path, monkeypatch):
 
 
 def read(query, reading=None):
-    with open_table([query], reading or Reading()) as table:
+    with open_table([query], reading or ReadOptions()) as table:
         return table.read(10**6)[0].to_pydict()
 
 
@@ -104,7 +104,7 @@ def test_queries(here, case):
 
 def test_a_file_is_read_as_it_is_alone(here):
     (here / "odd.csv").write_bytes("a;b\ncafé;-9\n07;1\n".encode("latin-1"))
-    reading = Reading(encoding="latin-1", missing=("-9",))
+    reading = ReadOptions(encoding="latin-1", missing=("-9",))
     assert read("from 'odd.csv'", reading) == read("odd.csv", reading)
     assert read("from 'odd.csv'", reading) == {"a": ["café", "07"], "b": [None, 1]}
 
@@ -119,7 +119,7 @@ def test_copies_of_files_do_not_get_into_each_others_way(here):
 
 def test_codes_stay_codes_for_a_model(here):
     (here / "new.csv").write_text("zip,n\n01234,1\n")
-    reading = Reading(expected={"zip": "text", "n": "integer"})
+    reading = ReadOptions(expected={"zip": "text", "n": "integer"})
     assert read("select * from 'new.csv' where n = 1", reading) == read("new.csv", reading)
     assert read("from 'new.csv'", reading)["zip"] == ["01234"]
 
@@ -167,7 +167,7 @@ def test_a_query_longer_than_a_path():
 
 def test_the_option_for_tables_is_not_for_queries(here):
     with pytest.raises(UsageError, match="--table is not for queries"):
-        read("select 1", Reading(table_name="orders"))
+        read("select 1", ReadOptions(table_name="orders"))
 
 
 @pytest.mark.parametrize(

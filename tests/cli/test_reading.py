@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from admercs.cli.csvfile import Reading
+from admercs.cli.csvfile import ReadOptions
 from admercs.cli.errors import UserError
 from admercs.cli.reader import open_table
 
 
 def read(*sources, reading=None, limit=10**6):
-    with open_table([str(source) for source in sources], reading or Reading()) as table:
+    with open_table([str(source) for source in sources], reading or ReadOptions()) as table:
         return table.read(limit)[0]
 
 
@@ -54,7 +54,7 @@ def test_tsv_semicolons_and_chosen_delimiters(tmp_path):
     same(read(write(tmp_path / "t.tsv", "a\tb\n1\tx,y\n2\tz\n")), expected)
     same(read(write(tmp_path / "s.csv", "a;b\n1;x,y\n2;z\n")), expected)
     odd = write(tmp_path / "o.csv", "a^b\n1^x,y\n2^z\n")
-    same(read(odd, reading=Reading(delimiter="^")), expected)
+    same(read(odd, reading=ReadOptions(delimiter="^")), expected)
 
 
 def test_types_come_from_all_lines(tmp_path):
@@ -67,14 +67,14 @@ def test_types_come_from_all_lines(tmp_path):
 def test_missing_values_are_what_the_user_says(tmp_path):
     path = write(tmp_path / "m.csv", "x,y\n1,a\nNA,b\n?,\n-99,c\n")
     assert read(path).to_pydict() == {"x": [1, None, None, -99], "y": ["a", "b", None, "c"]}
-    table = read(path, reading=Reading(missing=("-99", "NA", "?")))
+    table = read(path, reading=ReadOptions(missing=("-99", "NA", "?")))
     assert table.column("x").to_pylist() == [1, None, None, None]
     assert table.column("y").to_pylist()[2] == ""
 
 
 def test_no_header_and_hash_lines_are_rows(tmp_path):
     path = write(tmp_path / "n.csv", "1,a\n2,b\n")
-    assert read(path, reading=Reading(no_header=True)).num_rows == 2
+    assert read(path, reading=ReadOptions(no_header=True)).num_rows == 2
     assert read(write(tmp_path / "h.csv", "a,b\n1,2\n#3,4\n")).num_rows == 2
 
 
@@ -120,13 +120,13 @@ def test_databases(tmp_path):
     database.close()
     with pytest.raises(UserError, match=r"2 tables: other, t\. Choose one with --table"):
         read(tmp_path / "s.sqlite")
-    table = read(tmp_path / "s.sqlite", reading=Reading(table_name="t"))
+    table = read(tmp_path / "s.sqlite", reading=ReadOptions(table_name="t"))
     assert [str(kind) for kind in table.schema.types] == [
         "int64", "double", "string", "date32[day]", "bool",
     ]  # fmt: skip
     assert table.column("s").to_pylist() == ["a", None]
     with pytest.raises(UserError, match="has no table 'nope'; it has other, t"):
-        read(tmp_path / "s.sqlite", reading=Reading(table_name="nope"))
+        read(tmp_path / "s.sqlite", reading=ReadOptions(table_name="nope"))
 
 
 def test_dates_and_odd_values_in_sqlite(tmp_path):
@@ -189,12 +189,12 @@ def test_a_temporary_folder_that_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.copyfileobj", full)
     path = write(tmp_path / "l.csv", "a\n1\n", "latin-1")
     with pytest.raises(UserError, match=r"cannot write to the temporary .*no space.*TMPDIR"):
-        read(path, reading=Reading(encoding="latin-1"))
+        read(path, reading=ReadOptions(encoding="latin-1"))
 
 
 def test_counts_rows_where_that_is_cheap(people_csv):
     for source, n_rows in ((people_csv, 300), (f"select * from '{people_csv}'", 0)):
-        with open_table([str(source)], Reading()) as table:
+        with open_table([str(source)], ReadOptions()) as table:
             assert table.count() == n_rows
             assert table.read(10**6)[1] == 300
 
@@ -245,16 +245,16 @@ sunny, 1.5, 2024-01-01
 
 def test_roles(tmp_path):
     path = write(tmp_path / "r.csv", "a,b,c\n1,x,07\n2,y,08\n")
-    table = read(path, reading=Reading(ignore=["a,b"], numeric=["c"]))
+    table = read(path, reading=ReadOptions(ignore=["a,b"], numeric=["c"]))
     assert table.to_pydict() == {"c": [7.0, 8.0]}
     with pytest.raises(UserError, match=r"r.csv: column 'b' holds 'x', which is no number"):
-        read(path, reading=Reading(numeric=["b"]))
+        read(path, reading=ReadOptions(numeric=["b"]))
     with pytest.raises(UserError, match=r"--id: r.csv has no column 'z'; it has a, b, c"):
-        read(path, reading=Reading(id=["z"]))
+        read(path, reading=ReadOptions(id=["z"]))
     with pytest.raises(UserError, match="no columns left"):
-        read(path, reading=Reading(ignore=["a", "b"], id=["c"]))
+        read(path, reading=ReadOptions(ignore=["a", "b"], id=["c"]))
     comma = write(tmp_path / "comma.csv", '"x,y",z\n1,2\n')
-    assert read(comma, reading=Reading(ignore=["x,y"])).column_names == ["z"]
+    assert read(comma, reading=ReadOptions(ignore=["x,y"])).column_names == ["z"]
 
 
 def test_odd_types(tmp_path):
@@ -267,12 +267,14 @@ def test_odd_types(tmp_path):
     assert table.column("e").to_pylist() == ["a"]
     with pytest.raises(UserError, match="holds nested or binary values"):
         read("select [1, 2] as list, 3 as x")
-    assert read("select [1, 2] as list, 3 as x", reading=Reading(ignore=["list"])).num_columns == 1
+    assert (
+        read("select [1, 2] as list, 3 as x", reading=ReadOptions(ignore=["list"])).num_columns == 1
+    )
 
 
 def test_sample_is_even_reproducible_and_in_order():
     source = "select range as x from range(50000)"
-    with open_table([source], Reading()) as table:
+    with open_table([source], ReadOptions()) as table:
         sample, total = table.read(1000, seed=1)
         again, _ = table.read(1000, seed=1)
         other, _ = table.read(1000, seed=2)
@@ -324,11 +326,11 @@ def test_encodings(tmp_path):
     text = "name,v\ncafé,1\nthé,2\n"
     for encoding in ("latin-1", "utf-16", "cp1252"):
         path = write(tmp_path / f"{encoding}.csv", text, encoding)
-        assert read(path, reading=Reading(encoding=encoding)).column("name").to_pylist() == [
+        assert read(path, reading=ReadOptions(encoding=encoding)).column("name").to_pylist() == [
             "café",
             "thé",
         ]
     bom = write(tmp_path / "bom.csv", text, "utf-8-sig")
     assert read(bom).column_names == ["name", "v"]
     with pytest.raises(UserError, match="there is no encoding 'klingon'"):
-        read(bom, reading=Reading(encoding="klingon"))
+        read(bom, reading=ReadOptions(encoding="klingon"))

@@ -37,7 +37,7 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How the user wants a table to be read."""
 
     table_name: str | None = None  # of a database
@@ -130,7 +130,7 @@ def _delimiter_in(header: str) -> str:
 
 
 def prepare_csv(
-    name: str, paths: Sequence[Path], reading: Reading, copies: Iterator[Path]
+    name: str, paths: Sequence[Path], reading: ReadOptions, copies: Iterator[Path]
 ) -> tuple[list[Path], str]:
     """Return files that DuckDB can read, and what separates their fields."""
     try:

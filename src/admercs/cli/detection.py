@@ -19,7 +19,7 @@ from pyarrow import csv
 from admercs.cli import sinks
 from admercs.cli.commands import load_model, tell
 from admercs.cli.console import Findings, Style, note, rows_text
-from admercs.cli.csvfile import Reading
+from admercs.cli.csvfile import ReadOptions
 from admercs.cli.errors import UsageError, UserError, listed, os_errors
 from admercs.cli.learning import Scoring, learn
 from admercs.cli.options import make_parser
@@ -112,11 +112,11 @@ def demo(options: Namespace) -> None:
 def _open(
     options: Namespace, sources: Sequence[str], model: ADMERCS | None = None
 ) -> AbstractContextManager[SourceTable]:
-    names = {field.name for field in fields(Reading)}
+    names = {field.name for field in fields(ReadOptions)}
     given = {name: value for name, value in vars(options).items() if name in names}
     schema = None if model is None else model.model_.schema
     expected = {} if schema is None else dict(zip(schema.names, schema.kinds, strict=True))
-    return open_table(sources, Reading(**given, expected=expected))
+    return open_table(sources, ReadOptions(**given, expected=expected))
 
 
 def _match_columns(model: ADMERCS, path: str, table: SourceTable) -> list[str]:

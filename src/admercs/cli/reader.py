@@ -1,4 +1,4 @@
-"""Reading a source as Arrow tables: the whole of it, a sample, or in batches."""
+"""ReadOptions a source as Arrow tables: the whole of it, a sample, or in batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from admercs.cli.csvfile import Reading, Source
+from admercs.cli.csvfile import ReadOptions, Source
 from admercs.cli.databases import quoted
 from admercs.cli.errors import UserError, listed
 from admercs.cli.sinks import FileId, scratch_folder
@@ -102,7 +102,7 @@ def _lowest(kept: list[tuple[Any, pa.Table]], limit: int) -> tuple[Any, pa.Table
 
 
 @contextmanager
-def open_table(sources: Sequence[str], reading: Reading) -> Iterator[SourceTable]:
+def open_table(sources: Sequence[str], reading: ReadOptions) -> Iterator[SourceTable]:
     """Open a source for reading; see `SourceFinder.find` for what it can be."""
     with scratch_folder() as folder:
         # Nothing is fetched from the network, and what does not fit into memory goes to the
@@ -125,7 +125,7 @@ def open_table(sources: Sequence[str], reading: Reading) -> Iterator[SourceTable
 
 
 def _table(
-    connection: Any, source: Source, reading: Reading, inputs: Collection[FileId]
+    connection: Any, source: Source, reading: ReadOptions, inputs: Collection[FileId]
 ) -> SourceTable:
     with source.errors():
         relation = connection.sql(source.sql)

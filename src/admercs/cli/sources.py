@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from admercs.cli import csvfile, databases
-from admercs.cli.csvfile import COMPRESSED, MAX_LINE, MISSING, Reading, Source, open_text
+from admercs.cli.csvfile import COMPRESSED, MAX_LINE, MISSING, ReadOptions, Source, open_text
 from admercs.cli.databases import NamedFile, quoted, quoted_files, sql_text
 from admercs.cli.errors import UsageError, UserError, os_errors, shown
 from admercs.cli.sinks import FileId, file_id
@@ -49,7 +49,7 @@ class SourceFinder:
         self.inputs: set[FileId] = set()  # the files that are read
         self.readable: set[str] = set()  # the names that DuckDB is given for them
 
-    def find(self, sources: Sequence[str], reading: Reading) -> Source:
+    def find(self, sources: Sequence[str], reading: ReadOptions) -> Source:
         """Find out what is meant: a path, a pattern, a folder, an SQL query, or ``-``."""
         if len(sources) == 1:
             if _QUERY.match(sources[0]) and not os.path.exists(_path(sources[0])):
@@ -64,7 +64,7 @@ class SourceFinder:
             raise UsageError("--table is for a single database: write a query over several.")
         return self._many(paths, f"{shown(paths[0].name)} and {len(paths) - 1} more", reading)
 
-    def _query(self, query: str, reading: Reading) -> Source:
+    def _query(self, query: str, reading: ReadOptions) -> Source:
         # Each file gets a view of the same name: it is read as it is alone, not as DuckDB guesses.
         if reading.table_name is not None:
             raise UsageError("--table is not for queries: write 'shop.sqlite'.orders in the query.")
@@ -104,7 +104,7 @@ class SourceFinder:
         name = ".".join(map(quoted, (file, *table)))
         self._connection.execute(f"create view {name} as {sql}")
 
-    def _one(self, source: str, reading: Reading) -> Source:
+    def _one(self, source: str, reading: ReadOptions) -> Source:
         path = _path(source)
         name = shown(path.name)
         if source == "-":
@@ -150,7 +150,7 @@ class SourceFinder:
             shutil.copyfileobj(sys.stdin.buffer, stream, 1 << 20)
         return path
 
-    def _many(self, paths: Sequence[Path], name: str, reading: Reading) -> Source:
+    def _many(self, paths: Sequence[Path], name: str, reading: ReadOptions) -> Source:
         """Read files of one format."""
         full = [path for path in paths if path.stat().st_size]
         if not full:
@@ -169,7 +169,7 @@ class SourceFinder:
             files += ", sample_size = -1, ignore_errors = false"
         return Source(name, f"select * from read_{forms.pop()}({files})")
 
-    def _csv(self, paths: Sequence[Path], name: str, reading: Reading) -> Source:
+    def _csv(self, paths: Sequence[Path], name: str, reading: ReadOptions) -> Source:
         plain, delimiter = csvfile.prepare_csv(name, paths, reading, self._copies)
         is_large = sum(path.stat().st_size for path in plain) > _WHOLE_FILE_BYTES
         sql = f"""select * from read_csv(

@@ -19,6 +19,9 @@ class Columns:
     min_repeats: int = 3  # … if a value occurs this often on average.
     # A text column with at least so many values that hardly repeat is an identifier.
     identifier_from: int = 20
+    # A text column is numbers or dates if this share of its recorded cells are …
+    reading_share: float = 0.9
+    padded_share: float = 0.01  # … and hardly any is a whole number that begins with a zero.
 
 
 @dataclass(frozen=True)

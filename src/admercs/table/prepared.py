@@ -14,7 +14,7 @@ from admercs.table.columns import Column
 from admercs.table.frame import Frame
 from admercs.table.schema import Schema
 from admercs.table.summary import text_category, time_category
-from admercs.table.values import TEMPORAL, Kind, RawColumn, describe, first_of_other_kind
+from admercs.table.values import PER_DAY, TEMPORAL, Kind, RawColumn, describe, first_of_other_kind
 
 # Which kinds of values a column may hold in a new table, by the kind it held in the training table,
 # where that is not the same. Some libraries turn integers into floats if a value is missing.
@@ -34,7 +34,6 @@ _KIND_WORDS: dict[Kind, str] = {
     "duration": "durations",
     "mixed": "values of several types",
 }
-_PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 class Prepared:
@@ -172,7 +171,7 @@ def _encode_texts(series: nw.Series[Any], column: Column) -> Bytes:
 
 def numeric_values(raw: RawColumn, column: Column) -> Floats:
     """Return the working values of a numeric column."""
-    given, wanted = _PER_DAY.get(raw.unit, 1), _PER_DAY.get(column.unit, 1)
+    given, wanted = PER_DAY.get(raw.unit, 1), PER_DAY.get(column.unit, 1)
     if given == wanted:
         values = _shift(raw.values, column.origin)
     elif given > wanted:

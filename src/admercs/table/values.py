@@ -35,6 +35,8 @@ _KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
 _EPOCH, _MICROSECOND = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(microseconds=1)
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d\d):?(\d\d)")
 UNITS = ("D", "s", "ms", "us", "ns")
+# Steps of a unit in a day.
+PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 # numpy counts months and years unevenly in days, and weeks and minutes are of no use to a reader.
 _PLAIN_UNIT = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}
 

@@ -1,0 +1,333 @@
+"""Text columns that are numbers, dates or times: deciding so, and reading them.
+
+A column is what nearly all of its recorded cells are. How its texts are read is decided once, from
+counts that add up over the pieces of a table, and never cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from typing import Any, Literal
+
+import numpy as np
+
+from admercs.arrays import Array, Bools, Ints
+from admercs.method.settings import Columns
+from admercs.table.date_texts import DATE_BEGINS, date_forms, parse_dates
+from admercs.table.number_texts import (
+    CONVENTIONS,
+    NUMBER_BEGINS,
+    is_padded,
+    number_forms,
+    parse_numbers,
+)
+from admercs.table.text_forms import TextForm, by_shape
+from admercs.table.values import PER_DAY, Kind, RawColumn, from_objects, kind_of
+
+# What stands for a missing value where a text is to be a number or a date.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+# Forms that are counted. A column with more of them has no form that nearly all of its cells have.
+_MOST_FORMS = 2_000
+_DAY = 86_400 * 1_000_000  # microseconds
+_TYPED: dict[Kind, str] = {
+    **dict.fromkeys(("float", "integer"), "number"),
+    **dict.fromkeys(("date", "datetime"), "date"),
+    "time": "time",
+}
+
+
+@dataclass(frozen=True)
+class ReadingRules:
+    """What the user knows of how texts are to be read."""
+
+    missing: tuple[str, ...] = ()  # stands for a missing value, beside the usual texts
+    decimal: Literal[".", ","] | None = None  # None: decided for each column
+    dayfirst: bool | None = None  # None: decided for each column
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        """All texts that stand for a missing value."""
+        return frozenset(MISSING) | set(self.missing)
+
+    def allow(self, form: TextForm) -> bool:
+        """Return whether a column may have a form."""
+        if form.kind == "number":
+            return self.decimal in (None, form.decimal)
+        orders = {None: ("dmy", "mdy"), True: ("dmy",), False: ("mdy",)}[self.dayfirst]
+        return form.order not in ("dmy", "mdy") or form.order in orders
+
+
+@dataclass(frozen=True)
+class FormCounts:
+    """How many cells of a part of a column read under each form."""
+
+    n_cells: int = 0  # that are recorded
+    n_padded: int = 0  # whole numbers that begin with a zero
+    # How many cells are numbers, dates or times already, and how many texts have a form; both with
+    # decimals or a time of day, or without. None beyond so many forms.
+    typed: dict[tuple[str, bool], int] = field(default_factory=dict)
+    reads: dict[tuple[TextForm, bool], int] | None = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the texts of a column are read."""
+
+    form: TextForm
+    kind: Kind  # of the values: integer, float, date, datetime or time
+    # The texts of the training table read as well with the other decimal sign, or with day and
+    # month exchanged.
+    ambiguous: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reading as plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Reading:
+        """Return the reading that `to_dict` was called on, or raise a ValueError."""
+        try:
+            reading = cls(**{**data, "form": TextForm(**data["form"])})
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"This is not how a column was read: {error}") from error
+        form, kinds = reading.form, {"number": ("integer", "float"), "date": ("date", "datetime")}
+        if reading.kind not in kinds.get(form.kind, ("time",)):
+            raise ValueError(f"{form.kind} texts cannot be read as {reading.kind}.")
+        if form.kind == "number" and (form.decimal, form.group) not in CONVENTIONS:
+            raise ValueError(f"Numbers with {form.decimal!r} and {form.group!r} cannot be read.")
+        return reading
+
+
+def count_forms(
+    raw: RawColumn, rules: ReadingRules, counts: dict[str, int] | None = None
+) -> FormCounts:
+    """Count how many cells of a column of text or mixed values read under each form.
+
+    ``counts`` says how often each text occurs, where that is known already.
+    """
+    typed: Counter[tuple[str, bool]] = Counter()
+    tokens = rules.tokens
+    if raw.kind not in ("text", "mixed"):
+        n = len(raw.present())
+        return FormCounts(n, typed={_typed(raw.kind, zoned=bool(raw.time_zone)): n} if n else {})
+    if counts is None:
+        values: list[Any] = raw.present().tolist()
+        if raw.kind == "mixed":
+            typed = Counter(_type_of(value) for value in values if not isinstance(value, str))
+            values = [value for value in values if isinstance(value, str)]
+        n_texts = len(values)
+        counts = Counter(text for text in values if may_be_read(text) or text in tokens)
+    else:
+        n_texts = sum(counts.values())
+    n_texts -= sum(counts.get(token, 0) for token in tokens)
+    known = {text: n for text, n in counts.items() if text not in tokens}
+    weights = np.fromiter(known.values(), np.int64, len(known))
+    reads, n_padded = _count_texts_by_form(list(known), weights, rules)
+    return FormCounts(typed.total() + n_texts, n_padded, dict(typed), _capped(reads))
+
+
+def may_be_read(text: str) -> bool:
+    """Return whether a text begins as a number or a date does, which nearly all others do not."""
+    return bool(NUMBER_BEGINS.match(text) or DATE_BEGINS.match(text))
+
+
+def _type_of(value: Any) -> tuple[str, bool]:
+    """Return what a value is that is no text, and whether in detail."""
+    kind = kind_of(type(value)) or "mixed"
+    return _typed(kind, zoned=getattr(value, "tzinfo", None) is not None)
+
+
+def _typed(kind: Kind, *, zoned: bool) -> tuple[str, bool]:
+    word = "zoned" if zoned and kind == "datetime" else _TYPED.get(kind, "other")
+    return word, kind in ("float", "datetime")
+
+
+def _count_texts_by_form(
+    texts: Sequence[str], weights: Ints, rules: ReadingRules
+) -> tuple[Counter[tuple[TextForm, bool]], int]:
+    reads: Counter[tuple[TextForm, bool]] = Counter()
+    n_padded = 0
+    for shape, places in by_shape(texts).items():
+        forms = [
+            each for each in (*number_forms(shape), *date_forms(shape)) if rules.allow(each[0])
+        ]
+        if not forms:
+            continue
+        some, weight = [texts[place] for place in places], weights[places]
+        for form, in_detail in forms:
+            if form.kind == "number":
+                continue
+            parsed = parse_dates(shape, some, form)
+            n = 0 if parsed is None else int(weight[parsed[1]].sum())
+            if n:
+                reads[form, in_detail] += n
+        if forms[0][0].kind == "number":
+            padded = is_padded(shape, some)
+            n_padded += int(weight[padded].sum())
+            if n := int(weight[~padded].sum()):
+                reads.update(dict.fromkeys(forms, n))
+    return reads, n_padded
+
+
+def _capped(reads: Counter[tuple[TextForm, bool]]) -> dict[tuple[TextForm, bool], int] | None:
+    return dict(reads) if len(reads) <= _MOST_FORMS else None
+
+
+def merge_forms(parts: Iterable[FormCounts]) -> FormCounts:
+    """Add up the counts of the parts of a column, in any order."""
+    return reduce(_merge_two, parts, FormCounts())
+
+
+def _merge_two(one: FormCounts, other: FormCounts) -> FormCounts:
+    reads = None
+    if one.reads is not None and other.reads is not None:
+        reads = _capped(Counter(one.reads) + Counter(other.reads))
+    return FormCounts(
+        one.n_cells + other.n_cells,
+        one.n_padded + other.n_padded,
+        dict(Counter(one.typed) + Counter(other.typed)),
+        reads,
+    )
+
+
+def decide_reading(counts: FormCounts, settings: Columns) -> Reading | None:
+    """Return how a column of text or mixed values is to be read; None if it stays what it is."""
+    if not counts.n_cells or counts.reads is None:
+        return None
+    # Codes are padded with zeros to one length; a number hardly ever is.
+    if counts.n_padded > settings.padded_share * counts.n_cells:
+        return None
+    found = {form for form, _ in counts.reads}
+    if not any(form.kind == "number" for form in found):
+        found.add(TextForm("number"))
+    if not any(form.kind == "date" for form in found):
+        found.add(TextForm("date", order="ymd", separator="-"))
+    totals = {form: _total(form, counts) for form in found}
+    best = min(found, key=lambda form: (-totals[form][0], *_preference(form)))
+    n_read, in_detail = totals[best]
+    if n_read < settings.reading_share * counts.n_cells:
+        return None
+    return Reading(best, _kind(best, in_detail > 0), _is_ambiguous(best, totals))
+
+
+def _total(form: TextForm, counts: FormCounts) -> tuple[int, int]:
+    """Return how many cells have a form, and how many of these in detail."""
+    typed = "zoned" if form.zoned else form.kind
+    detail = {d: (counts.reads or {}).get((form, d), 0) for d in (False, True)}
+    if not (form.prefix or form.suffix):  # a number has no unit
+        for d in (False, True):
+            detail[d] += counts.typed.get((typed, d), 0)
+    return detail[False] + detail[True], detail[True]
+
+
+def _preference(form: TextForm) -> tuple[Any, ...]:
+    """Return what decides between forms that read a column equally well."""
+    if form.kind == "number":
+        return 0, CONVENTIONS.index((form.decimal, form.group)), form.prefix, form.suffix
+    usual = "mdy" if form.separator == "/" else "dmy"
+    return 1, form.order != usual, form.order, form.separator, form.year_digits, form.zoned
+
+
+def _kind(form: TextForm, in_detail: bool) -> Kind:
+    kinds: dict[str, tuple[Kind, Kind]] = {
+        "number": ("integer", "float"),
+        "date": ("date", "datetime"),
+        "time": ("time", "time"),
+    }
+    return kinds[form.kind][in_detail]
+
+
+def _is_ambiguous(best: TextForm, totals: dict[TextForm, tuple[int, int]]) -> bool:
+    """Return whether another form reads as many cells as other values."""
+    if best.order in ("dmy", "mdy"):
+        other = replace(best, order="mdy" if best.order == "dmy" else "dmy")
+        return totals.get(other, (0, 0)) == totals[best]
+    return best.kind == "number" and any(
+        form.decimal != best.decimal and n == totals[best][0] and detail != totals[best][1]
+        for form, (n, detail) in totals.items()
+        if (form.kind, form.prefix, form.suffix) == (best.kind, best.prefix, best.suffix)
+    )
+
+
+def read_column(raw: RawColumn, reading: Reading, rules: ReadingRules) -> tuple[RawColumn, Bools]:
+    """Return a column as what its reading makes of it, and which cells cannot be read.
+
+    These are missing in the column, as are those that are missing in the table.
+    """
+    missing = raw.is_missing()
+    if raw.kind not in ("text", "mixed"):  # all of it was numbers or dates already, or missing
+        return raw, np.zeros(len(missing), bool)
+    # Each distinct value is read once; 1, 1.0 and True are equal, but not the same.
+    place: dict[Any, int] = {}
+    given: list[Any] = raw.values.tolist()
+    if raw.kind == "text":
+        number = np.array([place.setdefault(value, len(place)) for value in given], np.int64)
+    else:
+        keys = ((type(value), value) for value in given)
+        number = np.array([place.setdefault(key, len(place)) for key in keys], np.int64)
+    distinct = list(place) if raw.kind == "text" else [value for _, value in place]
+    values, found = _read_values(distinct, reading, rules)
+    is_token = np.array([isinstance(v, str) and v in rules.tokens for v in distinct], bool)
+    cells, absent = values[number], ~found[number] | missing
+    if values.dtype.kind == "f":
+        cells[absent] = np.nan
+    unread = absent & ~missing & ~is_token[number]
+    return _column_of(raw.name, reading, cells, absent), unread
+
+
+def _read_values(
+    distinct: Sequence[Any], reading: Reading, rules: ReadingRules
+) -> tuple[Array, Bools]:
+    """Return what distinct values are read as, and which can be read."""
+    form, found = reading.form, np.zeros(len(distinct), bool)
+    is_text = np.array([isinstance(value, str) for value in distinct], bool)
+    texts = ["" if not t or value in rules.tokens else value
+             for value, t in zip(distinct, is_text, strict=True)]  # fmt: skip
+    parts: list[tuple[Array, Array]] = []
+    for shape, places in by_shape(texts).items():
+        some = [texts[place] for place in places]
+        if form.kind == "number":
+            numbers = parse_numbers(shape, some, form)
+            read = None if numbers is None else (numbers, ~is_padded(shape, some))
+        else:
+            read = parse_dates(shape, some, form)
+        if read is not None:
+            found[places] = read[1]
+            parts.append((np.array(places), read[0]))
+    for place in np.flatnonzero(~is_text).tolist():
+        if (value := _typed_value(distinct[place], form)) is not None:
+            found[place] = True
+            parts.append((np.array([place]), np.array([value])))
+    whole = reading.kind != "float" and all(part.dtype.kind == "i" for _, part in parts)
+    values = np.zeros(len(distinct), np.int64 if whole else np.float64)
+    for places_of_part, part in parts:
+        values[places_of_part] = part
+    return values, found
+
+
+def _typed_value(value: Any, form: TextForm) -> float | int | None:
+    """Return what a number, date or time of a mixed column is beside the texts of a form."""
+    kind = kind_of(type(value))
+    if _TYPED.get(kind or "mixed") != form.kind or form.prefix or form.suffix:
+        return None
+    if form.kind == "number":
+        is_small = kind == "integer" and abs(int(value)) < 2**63
+        return int(value) if is_small else float(value)
+    if (getattr(value, "tzinfo", None) is not None) != form.zoned:
+        return None
+    raw = from_objects(np.array([value], object), "")
+    return int(raw.values[0]) * _DAY // PER_DAY[raw.unit]
+
+
+def _column_of(name: str, reading: Reading, cells: Array, absent: Bools) -> RawColumn:
+    missing = absent if absent.any() else None
+    if reading.form.kind == "number":
+        kind: Kind = "float" if cells.dtype.kind == "f" else "integer"
+        return RawColumn(name, kind, cells, None if kind == "float" else missing)
+    if reading.kind == "date" and not (cells % _DAY).any():
+        return RawColumn(name, "date", cells // _DAY, missing, "D")
+    kind = "time" if reading.kind == "time" else "datetime"
+    return RawColumn(name, kind, cells, missing, "us", "UTC" if reading.form.zoned else "")

@@ -1,0 +1,69 @@
+"""What a column of text can turn out to be, and the shapes by which texts are told apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from admercs.arrays import Array, Ints
+
+DIGIT = "9"
+LONGEST = 48  # characters of a number or a date; a longer text is neither
+# All digits count as one character, and what looks alike as the one on the keyboard.
+_SHAPES = str.maketrans(
+    dict.fromkeys("0123456789", DIGIT)
+    | dict.fromkeys("\u00a0\u2007\u2009\u202f\t\n\r", " ")
+    | {"\u2212": "-", "\u2019": "'"}
+)
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How texts have to be written to be read as numbers, dates or times of day."""
+
+    kind: Literal["number", "date", "time"]
+    prefix: str = ""  # numbers: a currency before them
+    suffix: str = ""  # or a unit behind them
+    decimal: str = "."  # stands before the decimals
+    group: str = ""  # stands between groups of three digits
+    order: str = ""  # dates: of year, month and day; "name" if the month has its name
+    separator: str = ""  # between them
+    year_digits: int = 4
+    zoned: bool = False  # times have a zone
+
+
+def shape_of(text: str) -> str:
+    """Return a text with all of its digits taken for the same; empty if it is too long to be read.
+
+    >>> shape_of("EUR 1 234,56")
+    'EUR 9 999,99'
+    """
+    return text.translate(_SHAPES) if len(text) <= LONGEST else ""
+
+
+def by_shape(texts: Iterable[str]) -> dict[str, list[int]]:
+    """Return the places of the texts of each shape."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for place, text in enumerate(texts):
+        groups[shape_of(text)].append(place)
+    groups.pop("", None)
+    return groups
+
+
+def digit_values(texts: Sequence[str], places: Sequence[int]) -> Array:
+    """Return the digits of texts of one shape, texts x places."""
+    length = max(places) + 1
+    letters = np.array(texts, dtype=f"U{length}").view(np.uint32).reshape(len(texts), length)
+    return letters[:, list(places)].astype(np.int64) - ord("0")
+
+
+def whole_number(digits: Array) -> Ints:
+    """Return the whole numbers that have these digits."""
+    total = np.zeros(len(digits), np.int64)
+    for digit in digits.T:
+        total = 10 * total + digit
+    return total
