@@ -28,12 +28,13 @@ import numpy as np
 import pandas as pd
 
 from admercs import ADMERCS, inspect
+from admercs.facets import prepare
 from admercs.method.settings import Method
 from admercs.pipeline.fit import fit_model
 from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import HEADER, ModelFileError, save_model
 from admercs.pipeline.rows import RowsInMemory
-from admercs.table import prepare, read_frame
+from admercs.table import read_frame
 
 Members = dict[str, Any]  # arrays, and the header as a dict
 BATCH = 1000  # cases of a child process

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats
+from admercs.facets import prepare
 from admercs.pipeline.rows import Kept
-from admercs.table import merge_summaries, prepare, read_frame, summarise
+from admercs.table import merge_summaries, read_frame, summarise
 from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
 from admercs.table.summary import TableSummary

@@ -11,7 +11,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "admercs"
 GUESTS = {"experiments", "baselines", "datasets"}
 MAX_WIDTH, MAX_LINES, MAX_PARAMETERS = 100, 50, 7
-MAX_PACKAGE_LINES, MAX_MODULES = 15_700, 113
+# The lines of the package without later capabilities, and what each of them may add.
+ADDED = {
+    "numbers and dates in texts": 700,
+    "facets": 450,
+}
+MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 120
 
 # scikit-learn's way: an estimator takes all of its parameters by name.
 MANY_PARAMETERS = {"ADMERCS.__init__"}

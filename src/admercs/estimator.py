@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from admercs.arrays import Floats, Ints
 from admercs.explain.explain_mixin import is_dask
+from admercs.facets import prepare
 from admercs.method.settings import Method
 from admercs.method.threshold import Quantiles, automatic_threshold, stated_threshold
 from admercs.pipeline.cross_fit import with_unseen_evidence
@@ -27,7 +28,7 @@ from admercs.pipeline.rows import RowsInMemory
 from admercs.pipeline.score import score_cells, score_evidence
 from admercs.progress import progress_printer
 from admercs.report.report import ReportMixin
-from admercs.table import Column, prepare, read_frame
+from admercs.table import Column, read_frame
 
 __all__ = ["ADMERCS", "ModelFileError"]
 

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from admercs.arrays import Floats, ShortInts
 from admercs.estimator import ADMERCS
+from admercs.facets import prepare
 from admercs.pipeline.score import Scorer
-from admercs.table import prepare, read_frame
+from admercs.table import read_frame
 from admercs.trees.forest import find_leaves
 
 __all__ = ["Node", "leaves", "likelihoods", "tree_nodes"]

@@ -14,6 +14,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from admercs import ADMERCS, Method
 from admercs.datasets import make_electric_vehicles, make_synth_cs
+from admercs.facets import prepare
 from admercs.method.neighbours import (
     NEGLIGIBLE,
     UNIT,
@@ -26,7 +27,7 @@ from admercs.method.neighbours import (
 )
 from admercs.method.settings import Neighbours
 from admercs.pipeline.score import Scorer
-from admercs.table import prepare, read_frame
+from admercs.table import read_frame
 
 from .test_rank_distance import by_hand, people
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from admercs.facets import prepare
 from admercs.method.neighbours import NO_VALUE, UNLIKE, RankDistance
-from admercs.table import learn_schema, prepare, read_frame, summarise
+from admercs.table import learn_schema, read_frame, summarise
 from tests.binned import bin_table
 
 
@@ -49,7 +50,11 @@ def measured() -> tuple[pd.DataFrame, RankDistance, np.ndarray]:
     schema = learn_schema(summarise(frame))
     prepared = prepare(frame, schema)
     values = prepared.block(0, len(table))
-    return table, RankDistance.of(bin_table(table, schema)[0], values), values
+    return (
+        table,
+        RankDistance.of(bin_table(table, schema)[0], values, np.zeros(len(values), bool)),
+        values,
+    )
 
 
 def test_distances_are_those_of_counted_ranks(

@@ -26,6 +26,7 @@ from admercs.method.settings import (
 
 # Every step that can be left out, and the value that leaves it out.
 OPTIONAL: dict[str, Any] = {
+    "facets": None,
     "tail": None,
     "border": None,
     "discount": None,
@@ -76,6 +77,7 @@ def shops(n: int = 1500) -> pd.DataFrame:
     table = pd.DataFrame({"load": load, "heat": heat, "east": east, "north": north, "batch": batch})
     table["town"] = rng.choice(["Linz", "Graz", "Wien"], n)
     table.loc[rng.random(n) < 0.05, "north"] = np.nan
+    table["phone"] = [f"0{k}/{k + 100}" if k % 300 else f"{k}" for k in rng.permutation(10 * n)[:n]]
     return table
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from admercs import ADMERCS, Method
 from admercs.density.likelihoods import Likelihoods
 from admercs.density.lookup import read_likelihood
+from admercs.facets import prepare
 from admercs.method.tail import LoneValues, find_lone_values, read_lowered
 from admercs.method.views import BlockViews
 from admercs.pipeline.model import Model
 from admercs.pipeline.score import Parts, Scorer
-from admercs.table import prepare, read_frame
+from admercs.table import read_frame
 from admercs.trees.forest import find_leaves
 
 ALONE = {"feedback": None, "neighbours": None}

@@ -19,6 +19,7 @@ import pytest
 from admercs import ADMERCS, Method
 from admercs.datasets import make_electric_vehicles
 from admercs.pipeline.cluster_run import ClusterRun
+from tests.facets.test_facet_frame import make_calls
 from tests.pipeline.dask_tables import cut, differences, make_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:This column is set aside")
@@ -247,3 +248,10 @@ def test_without_a_cluster_threads_of_this_process_do_the_work(
     table = make_table(600)[["a", "b", "kind"]]
     parts = ADMERCS(n_iter=2).fit(dd.from_pandas(table, npartitions=2))
     assert differences(ADMERCS(n_iter=2).fit(table).model_, parts.model_) == []
+
+
+def test_facets_of_texts(client: Any) -> None:
+    calls = make_calls()
+    on_dask = ADMERCS().fit(cut(calls, [100, 0, 1, 300]))
+    assert on_dask.model_.schema.facets
+    assert differences(ADMERCS().fit(calls).model_, on_dask.model_) == []

@@ -14,12 +14,13 @@ from sklearn.metrics import average_precision_score
 
 from admercs import ADMERCS, Method
 from admercs.datasets import make_electric_vehicles
+from admercs.facets import prepare
 from admercs.method.feedback import UNIT, Contexts
 from admercs.pipeline import fit as fit_module
 from admercs.pipeline.feedback_rounds import ContextSearch, iterate
 from admercs.pipeline.rows import RowsInMemory
 from admercs.pipeline.score import Scorer
-from admercs.table import prepare, read_frame
+from admercs.table import read_frame
 from admercs.trees.forest import Forest, Leaves
 from tests.binned import bin_table
 
@@ -184,7 +185,7 @@ def candidate_leaves(base: np.ndarray, in_context: np.ndarray, n_columns: int = 
         n=np.tile([np.sum(~in_context), np.sum(in_context)], n_columns).astype(np.int64),
         impurity=np.zeros(n), paid=np.ones(n, np.bool_), subsets=np.zeros((0, 4), np.uint64),
     )  # fmt: skip
-    columns = [SimpleNamespace(n_missing=0)] * n_columns
+    columns = [SimpleNamespace(n_missing=0, sources=(m,)) for m in range(n_columns)]
     model: Any = SimpleNamespace(
         method=NO_RANGES,
         forest=forest,
@@ -308,12 +309,14 @@ def test_noise_holds_no_range_contexts(seed: int) -> None:
 
 def test_unique_texts_and_grouped_categories_make_no_context() -> None:
     table = corners("categories")
-    table["id"] = [f"row {i}" for i in range(len(table))]
+    order = np.random.default_rng(0).permutation(len(table))
+    table["id"] = [f"row {i}" for i in order]
     table["word"] = [f"rare {i}" if i >= 700 else "usual" for i in range(len(table))]
-    with pytest.warns(UserWarning, match="id"):
-        model = ADMERCS().fit(table)
+    model = ADMERCS().fit(table)
+    assert model.contexts_
     for context in model.contexts_:
-        assert {c.attribute for c in context.conditions} <= {"load", "heat", "east", "north"}
+        assert not any("id" in c.attribute for c in context.conditions)
+        assert "a rare value" not in context.text
 
 
 def without_the_rule() -> Any:

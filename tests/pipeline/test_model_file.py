@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from admercs.facets import prepare
 from admercs.method.settings import Method
 from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import HEADER, ModelFileError, load_model, save_model
 from admercs.pipeline.model_format import MEMBERS
 from admercs.pipeline.score import score_cells
-from admercs.table import prepare, read_frame
+from admercs.table import read_frame
 from tests.fuzz import Damaged, make_extra, make_model, make_table, pack, unpack
 
 STEPS = ("tail", "border", "ancestor", "feedback", "neighbours")

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from admercs import ADMERCS, Method
+from admercs.facets import prepare
 from admercs.pipeline import score
 from admercs.pipeline.model import Model
 from admercs.pipeline.score import (
@@ -22,7 +23,7 @@ from admercs.pipeline.score import (
     score_cells,
     score_evidence,
 )
-from admercs.table import Prepared, prepare, read_frame
+from admercs.table import Prepared, read_frame
 
 from ..method.test_settings import shops
 
@@ -78,8 +79,17 @@ def test_parts_add_up(model: ADMERCS, prepared: Prepared) -> None:
         assert part is None or part.min() >= 0
     np.testing.assert_array_equal(score_evidence(model.model_, prepared), evidence)
     cells = score_cells(model.model_, prepared)
-    np.testing.assert_array_equal(cells[:, model.model_.positions], parts.cells().T)
-    assert not np.delete(cells, model.model_.positions, axis=1).any()  # set aside
+    credited = model.model_.credited
+    np.testing.assert_array_equal(cells, by_column(parts.cells(), model))
+    assert not np.delete(cells, credited, axis=1).any()  # set aside
+
+
+def by_column(cells: np.ndarray, model: ADMERCS) -> np.ndarray:
+    """Add up the evidence of the attributes that is credited to each column (rows x columns)."""
+    columns = np.zeros((cells.shape[1], len(model.columns_)))
+    for position, evidence in zip(model.model_.credited, cells, strict=True):
+        columns[:, position] += evidence
+    return columns
 
 
 def test_training_rows_have_their_training_scores(model: ADMERCS, prepared: Prepared) -> None:
@@ -112,7 +122,7 @@ def test_neither_blocks_nor_threads_change_anything(
     same_parts(join_parts(blocks), take(whole, slice(0, n)))
     np.testing.assert_array_equal(score_evidence(model.model_, some, n_jobs), whole.evidence()[:n])
     np.testing.assert_array_equal(
-        score_cells(model.model_, some, n_jobs)[:, model.model_.positions], whole.cells().T[:n]
+        score_cells(model.model_, some, n_jobs), by_column(whole.cells(), model)[:n]
     )
 
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from admercs.table import learn_schema, prepare, read_frame, summarise
+from admercs.facets import prepare
+from admercs.table import learn_schema, read_frame, summarise
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from admercs.table import learn_schema, prepare, read_frame, summarise
+from admercs.facets import prepare
+from admercs.table import learn_schema, read_frame, summarise
 from admercs.table.bins import edge_ranks, edges_between, encode, find_edges, make_binning
 from tests.binned import bin_table, search_edges
 

@@ -12,7 +12,8 @@ import pytest
 from dateutil import tz
 
 from admercs import ADMERCS
-from admercs.table import learn_schema, prepare, read_frame, summarise
+from admercs.facets import prepare
+from admercs.table import learn_schema, read_frame, summarise
 from admercs.table.values import zone_name, zone_of
 from tests.binned import bin_table
 

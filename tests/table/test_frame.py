@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from admercs.table import learn_schema, prepare, read_frame, summarise
+from admercs.facets import prepare
+from admercs.table import learn_schema, read_frame, summarise
 from tests.table.conftest import KINDS, N, to_polars
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*set aside")

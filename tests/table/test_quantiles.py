@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from admercs.table import learn_schema, merge_summaries, prepare, read_frame, summarise
+from admercs.facets import prepare
+from admercs.table import learn_schema, merge_summaries, read_frame, summarise
 from admercs.table.bins import edge_ranks, edges_between, find_edges
 from admercs.table.quantiles import (
     RankSearch,

@@ -11,7 +11,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from admercs.table import Schema, learn_schema, prepare, read_frame, summarise
+from admercs.facets import prepare
+from admercs.table import Schema, learn_schema, read_frame, summarise
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*set aside")
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import admercs.table.summary as module
-from admercs.table import learn_schema, prepare, read_frame, summarise
+from admercs.facets import prepare
+from admercs.table import learn_schema, read_frame, summarise
 from admercs.table.summary import merge_summaries
 from tests.table.conftest import N, make_columns, to_pandas, to_polars
 

@@ -18,7 +18,8 @@ from admercs.explain.access import Model
 from admercs.explain.column_words import TICKS, ColumnWords, time_unit
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import label_text, score_text
-from admercs.table import prepare, read_frame
+from admercs.facets import prepare
+from admercs.table import read_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

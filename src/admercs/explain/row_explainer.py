@@ -60,7 +60,9 @@ class RowExplainer:
         self.evidence = {kind: each for kind, each in evidence.items() if each is not None}
         # Anomalous contexts (leaves) with nearly the same rows have a common number.
         self.groups = similar_contexts(self.access)
-        self.names = [column.name for column in self.access.columns]
+        given = self.access.model.schema.columns
+        # Of a facet the name of the column that its evidence is credited to.
+        self.names = [given[column.sources[0]].name for column in self.access.columns]
         self.cells: Floats = sum(self.evidence.values())
         self.association = association(parts)
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))
@@ -87,7 +89,7 @@ class RowExplainer:
             rest=max(0.0, rest) if len(listed) < len(views) or negligible else 0.0,
             n_rest=len(views) - len(listed),
             by_association=bool(self.association[row] > evidence / 2),
-            cells=dict(zip(self.names, cells, strict=True)),
+            cells=_by_name(self.names, cells),
         )
 
     def _merged_views(self, row: int, negligible: float) -> list[EvidenceView]:
@@ -176,6 +178,14 @@ class RowExplainer:
 
     def _foremost_names(self, amounts: Floats) -> list[str]:
         return [self.words.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES)]
+
+
+def _by_name(names: list[str], amounts: list[float]) -> dict[str, float]:
+    """Add up what is credited to the same column."""
+    total = dict.fromkeys(names, 0.0)
+    for name, amount in zip(names, amounts, strict=True):
+        total[name] += amount
+    return total
 
 
 def _foremost(amounts: Floats, most: int) -> list[int]:

@@ -18,9 +18,10 @@ from admercs.explain.column_words import EPOCH, TICKS
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Explanations, FrameKind, label_text
 from admercs.explain.row_explainer import RowExplainer
+from admercs.facets import prepare
 from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks
-from admercs.table.frame import Frame, read_frame
-from admercs.table.prepared import Prepared, prepare
+from admercs.table.frame import read_frame
+from admercs.table.prepared import Prepared
 from admercs.table.values import RawColumn, in_zone
 
 Chosen = NDArray[np.intp]  # numbers of some rows
@@ -75,7 +76,6 @@ class ScoredTable:
     """Consecutive rows of a table, scored."""
 
     model: Model
-    frame: Frame
     table: Prepared
     first: int  # the number of the first row
     labels: Sequence[Any]
@@ -93,7 +93,7 @@ class ScoredTable:
         schema = self.model.schema
         used = {column.position: m for m, column in enumerate(schema.used)}
         missing = (
-            np.isnan(self.table.column(used[k])) if k in used else self._raw(k).is_missing()
+            np.isnan(self.table.column(used[k])) if k in used else self.table.raw(k).is_missing()
             for k in range(len(schema.columns))
         )
         return np.array([each.sum() for each in missing], np.int64)
@@ -106,10 +106,12 @@ class ScoredTable:
         for m, column in enumerate(schema.used):
             is_new = values[m] > (len(column.categories) if column.role == "nominal" else np.inf)
             if is_new.any():
-                written = raw_texts(self._raw(column.position), chosen[is_new])
+                written = raw_texts(self.table.raw(column.position), chosen[is_new])
                 for k, text in zip(np.flatnonzero(is_new), written, strict=True):
                     unknown[k][m] = text
-        columns = [raw_texts(self._raw(k), chosen) for k in range(len(schema.columns)) if texts]
+        columns = [
+            raw_texts(self.table.raw(k), chosen) for k in range(len(schema.columns)) if texts
+        ]
         return ScoredRows(
             numbers=self.first + chosen.astype(np.int64),
             labels=[self.labels[int(k)] for k in chosen],
@@ -133,13 +135,6 @@ class ScoredTable:
         blocks = (np.ascontiguousarray(values[:, start : start + BLOCK]) for start in starts)
         return join_parts([score(block) for block in blocks])
 
-    def _raw(self, position: int) -> RawColumn:
-        """Return a column as the table holds it; its columns may be in another order."""
-        schema = self.model.schema
-        by_name = schema.named and self.frame.named
-        name = schema.columns[position].name
-        return self.frame.column(self.frame.names.index(name) if by_name else position)
-
 
 def score_rows(
     model: Model,
@@ -157,8 +152,7 @@ def score_rows(
     ``count_from`` that of the whole table's first row. With ``keep_parts``, the parts of all scores
     are kept, so that all rows can be explained without scoring them again.
     """
-    frame = read_frame(X)
-    table = prepare(frame, model.schema)
+    table = prepare(read_frame(X), model.schema)
     if labels is None:
         labels = range(first, first + table.n_rows)
     elif len(labels) != table.n_rows:
@@ -181,11 +175,10 @@ def score_rows(
     is_training = access.is_training_data(table, first - count_from)
     row_word = "row" if is_training else "training row"
     column_evidence = np.zeros(len(model.schema.columns))
-    column_evidence[model.positions] = sum(by_attribute)
+    np.add.at(column_evidence, model.credited, sum(by_attribute))
     rows_of = zip(access.members, map(np.concatenate, zip(*members, strict=True)), strict=True)
     return ScoredTable(
         model=model,
-        frame=frame,
         table=table,
         first=first,
         labels=labels,

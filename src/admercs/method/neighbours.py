@@ -45,7 +45,10 @@ NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all column
 
 
 class RankDistance(NamedTuple):
-    """How the values of each column become bytes: ranks of numbers, codes of categories."""
+    """How the values of each column become bytes: ranks of numbers, codes of categories.
+
+    Facets repeat what their columns say. They are not compared: each of their bytes is 0.
+    """
 
     edges: Floats  # where the bins of numeric columns end, one column after the other
     first: Ints  # of each column's edges, and one past the last
@@ -53,13 +56,29 @@ class RankDistance(NamedTuple):
     is_nominal: Bools
 
     @classmethod
-    def of(cls, binning: Binning, values: Floats) -> RankDistance:
+    def of(cls, binning: Binning, values: Floats, is_facet: Bools) -> RankDistance:
         """Rank the values of a table (columns x rows)."""
-        places, none = [], np.full(2, NO_VALUE, np.uint8)
-        for column, edges, nominal in zip(values, binning.edges, binning.is_nominal, strict=True):
-            places.append(none if nominal else _places(encode(column, edges), len(edges) + 2))
-        first = np.cumsum([0, *map(len, binning.edges)])
-        return cls(np.concatenate(binning.edges), first, np.concatenate(places), binning.is_nominal)
+        edges, places = [], []
+        for m, column in enumerate(values):
+            own = np.empty(0) if is_facet[m] else binning.edges[m]
+            place = np.full(2, 0 if is_facet[m] else NO_VALUE, np.uint8)
+            if not (is_facet[m] or binning.is_nominal[m]):
+                place = _places(encode(column, own), len(own) + 2)
+            edges.append(own)
+            places.append(place)
+        first = np.cumsum([0, *map(len, edges)])
+        is_nominal = binning.is_nominal & ~is_facet
+        return cls(np.concatenate(edges), first, np.concatenate(places), is_nominal)
+
+    @property
+    def is_compared(self) -> Bools:
+        """Which columns are compared: only there a missing value has a byte of its own."""
+        return self.place[self.first[:-1] + 2 * np.arange(len(self.is_nominal))] == NO_VALUE
+
+    @property
+    def n_compared(self) -> int:
+        """The number of columns that are compared."""
+        return int(np.count_nonzero(self.is_compared))
 
     def profile(self, values: Floats) -> Bytes:
         """Return the byte of each value (columns x rows)."""
@@ -132,13 +151,14 @@ class ReferenceRows(NamedTuple):
         """Compare rows (columns x rows) with the reference rows."""
         profile = self.ranks.profile(values)
         n_columns, n_rows = profile.shape
+        n_compared = self.ranks.n_compared
         nearest = Nearest(np.empty((n_rows, n_columns)), np.empty((n_rows, 2)))
         step = max(1, TOGETHER // len(self.row))
         for start in range(0, n_rows, step):
             rows = slice(start, start + step)
             distance = self.ranks.distances(profile[:, rows], self.profile)
             (small, _), (large, last) = (self._nearest(distance, int(k)) for k in self.scales)
-            nearest.distance[rows] = np.stack([small, large], axis=1) / n_columns
+            nearest.distance[rows] = np.stack([small, large], axis=1) / n_compared
             weight = _weights(distance, last)
             total = weight.sum(axis=1, keepdims=True)
             np.divide(weight @ self.excess, UNIT * np.maximum(total, 1), out=nearest.evidence[rows])
@@ -146,7 +166,7 @@ class ReferenceRows(NamedTuple):
 
     def isolation(self, distance: Floats, settings: Isolation, odds: float) -> Floats:
         """Return the isolation evidence of rows, given their distances at both scales."""
-        power = settings.power * math.sqrt(len(self.profile))
+        power = settings.power * math.sqrt(self.ranks.n_compared)
         z = power * np.log((distance + HALF_RANK) / (self.usual + HALF_RANK))
         return np.log1p(odds * np.expm1(np.maximum(0.0, z.max(axis=1))))
 
@@ -227,13 +247,18 @@ def may_have_neighbours(settings: Neighbours, n_rows: int, n_columns: int) -> bo
 
 
 def choose_references(
-    settings: Neighbours, binning: Binning, values: Floats, cells: Floats, typical: float
+    settings: Neighbours,
+    binning: Binning,
+    values: Floats,
+    cells: Floats,
+    typical: float,
+    is_facet: Bools,
 ) -> ReferenceRows:
     """Choose reference rows of a table (columns x rows).
 
     `cells` is their evidence without that of contexts (rows x columns), `typical` the median row's.
     """
-    ranks = RankDistance.of(binning, values)
+    ranks = RankDistance.of(binning, values, is_facet)
     rows = _choose_rows(values, settings.references)
     theirs = np.ascontiguousarray(values[:, rows])
     most = len(rows) - 1
@@ -249,7 +274,7 @@ def weigh_neighbours(
     """Learn what is usual, and how much neighbour evidence counts; `base` is without contexts."""
     total = nearest.evidence.sum(axis=1)
     weight = 0.0
-    if len(found.profile) >= settings.min_columns:
+    if found.ranks.n_compared >= settings.min_columns:
         excess = np.maximum(0.0, base - np.median(base))
         weight = settings.weight * correlation_weight(excess, total)
     return found._replace(

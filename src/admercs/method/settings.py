@@ -25,6 +25,11 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Facets:
+    """Columns made of columns: of texts that hardly repeat their shape and their length."""
+
+
+@dataclass(frozen=True)
 class Density:
     """How likely a value is among the values of a context."""
 
@@ -219,6 +224,7 @@ class Method:
     """
 
     columns: Columns = field(default_factory=Columns)
+    facets: Facets | None = field(default_factory=Facets)
     trees: Trees = field(default_factory=Trees)
     density: Density = field(default_factory=Density)
     marginal: bool = True
@@ -305,6 +311,7 @@ _SELECTED = {
 # What all of the paper's experiments have in common. Feedback is centred, which changes nothing
 # but keeps wide tables from running away.
 PAPER = Method(
+    facets=None,
     trees=Trees(price=None, min_rows=1, max_bins="exact", group_rows=0),
     density=Density(heavy_share=0.0, area=False),
     marginal=False,

@@ -51,7 +51,10 @@ def content_order(rows: Rows, schema: Schema, binning: Binning, codes: Kept) -> 
 
 def _digest(column: Column, edges: Floats) -> int:
     """Return a number for what is known of a column but for its name and place."""
-    content = repr(replace(column, name="", position=0)).encode("utf-8", "surrogatepass")
+    # Which columns a facet is made of shows in its values.
+    facet = "" if column.facet is None else repr(replace(column.facet, sources=()))
+    known = repr(replace(column, name="", position=0)) + facet
+    content = known.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(content + edges.tobytes(), digest_size=8).digest())
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from admercs.facets import prepare
 from admercs.method.neighbours import draw_lots
 from admercs.pipeline.fit import Fitted, fit_model
 from admercs.pipeline.model import QUANTILE_LEVELS
 from admercs.pipeline.rows import RowsInMemory
 from admercs.pipeline.score import score_evidence
-from admercs.table.prepared import prepare
 
 N_FOLDS = 5  # each costs a fit
 MIN_ROWS = 50  # in a smaller table too few rows are left to learn from

@@ -17,16 +17,24 @@ from dask.dataframe import DataFrame
 from distributed import Future
 
 from admercs.arrays import Array, Floats, Ints
+from admercs.facets import prepare, summarise_facets
 from admercs.pipeline.cluster_run import ClusterRun, naming
 from admercs.pipeline.local_cluster import some_client
 from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Function, Kept, Numbers, Piece, Rows, Work
 from admercs.pipeline.score import score_cells, score_evidence
+from admercs.table.columns import Facet
 from admercs.table.frame import read_frame
-from admercs.table.prepared import Prepared, prepare
+from admercs.table.prepared import Prepared
 from admercs.table.quantiles import Cells, Request, count_cells, linear_quantiles, merge_cells
 from admercs.table.schema import Schema
-from admercs.table.summary import TableSummary, merge_summaries, summarise
+from admercs.table.summary import (
+    ColumnSummary,
+    TableSummary,
+    merge_columns,
+    merge_summaries,
+    summarise,
+)
 
 Finish = Callable[[Floats], Array]
 
@@ -50,6 +58,19 @@ class RowsOnDask(Rows):
         check_partitions(signatures)
         self._n_rows = [part.n_rows for part in signatures]
         return self.merge(merge_summaries, parts)
+
+    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+        """Summarise columns made of the table's columns."""
+        if not facets:
+            return ()
+        needed = sorted({source for facet in facets for source in facet.sources})
+        renumbered = [
+            replace(facet, sources=tuple(map(needed.index, facet.sources))) for facet in facets
+        ]
+        shared = self.share(renumbered)
+        parts = self._run.read("reading", facets_of_part, shared, columns=needed)
+        merged: tuple[ColumnSummary, ...] = self.merge(merge_columns, parts)
+        return merged
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""
@@ -80,7 +101,7 @@ class RowsOnDask(Rows):
         return self._run.read(
             phase or "reading", read_piece, *(self.share(value) for value in shared),
             each=[self._n_rows, [call] * self._run.n_parts, *kept],
-            columns=[schema.used[m].position for m in some],
+            columns=schema.needed(some),
         )  # fmt: skip
 
     def pick(self, kept: Kept, k: int) -> Kept:
@@ -137,11 +158,7 @@ def read_piece(
             "a table must not change while it is read."
         )
     function, schema, columns = call
-    used = [schema.used[m] for m in columns]
-    kinds = tuple(schema.kinds[column.position] for column in used)
-    renumbered = tuple(replace(column, position=k) for k, column in enumerate(used))
-    order = tuple(range(len(used)))
-    table = open_part(part, replace(schema, columns=renumbered, kinds=kinds, order=order))
+    table = open_part(part, schema.part(columns))
     return function(Piece(table, columns), *args)
 
 
@@ -153,6 +170,11 @@ def open_part(part: pd.DataFrame, schema: Schema) -> Prepared:
 def summarise_part(part: pd.DataFrame, number: int, nominal: Any) -> TableSummary:
     """Summarise a partition."""
     return summarise(read_frame(part, allow_empty=True), nominal, partition=number)
+
+
+def facets_of_part(part: pd.DataFrame, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+    """Summarise the facets of a partition."""
+    return summarise_facets(read_frame(part, allow_empty=True), facets)
 
 
 def signature(part: TableSummary) -> TableSummary:

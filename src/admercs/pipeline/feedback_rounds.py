@@ -115,7 +115,13 @@ class ContextSearch:
     def _own_columns(self, found: CodeRanges, ranges: Ranges) -> dict[int, Omission]:
         """Return the columns by which ranges were chosen, where there are enough others."""
         forest, most = self.forest, self.forest.n_trees - ranges.others
-        own = {leaf: {*forest.condition_columns(leaf), forest.tree_of(leaf)} for leaf in found}
+        named = {leaf: {*forest.condition_columns(leaf), forest.tree_of(leaf)} for leaf in found}
+        # A facet of such a column repeats what the column says.
+        sources = [set(column.sources) for column in self.model.schema.used]
+        own = {
+            leaf: {m for m, each in enumerate(sources) if any(each & sources[k] for k in columns)}
+            for leaf, columns in named.items()
+        }
         return {k: (sorted(each), 1 - ranges.own) for k, each in own.items() if len(each) <= most}
 
     def _leave_out(self, omissions: dict[int, Omission]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats, Keys
+from admercs.facets import choose_facets
 from admercs.method.border import find_zones
 from admercs.method.neighbours import (
     Nearest,
@@ -56,7 +57,9 @@ class Fitted:
 def fit_model(rows: Rows, method: Method, nominal: Any = "auto") -> Fitted:
     """Fit a model to the rows of a table, wherever they are."""
     summary = rows.summary(nominal)
-    schema = learn_schema(summary, method.columns)
+    facets = choose_facets(summary, method.columns, method.facets)
+    made = zip(facets, rows.summarise_facets(facets), strict=True)
+    schema = learn_schema(summary, method.columns, list(made))
     rows.open(schema)
 
     binning, codes = encode_rows(rows, schema, summary.n_rows, method.trees.max_bins)
@@ -120,14 +123,17 @@ def compare_rows(
     The table is brought together: only the rows of tables of few cells are compared.
     """
     settings = model.method.neighbours
-    if settings is None or not may_have_neighbours(settings, model.n_rows, model.forest.n_trees):
+    is_facet = np.array([column.facet is not None for column in model.schema.used])
+    n_compared = int(np.count_nonzero(~is_facet))
+    if settings is None or not may_have_neighbours(settings, model.n_rows, n_compared):
         return model, evidence
     pieces = rows.gather(rows.read("comparing", values_and_parts, leaves, shared=(model,)))
     values = np.concatenate([piece[0] for piece in pieces], axis=1)
     parts = join_parts([piece[1] for piece in pieces])
     cells = np.ascontiguousarray(parts.pattern.T)
     base = sum_in_order(parts.pattern)
-    found = choose_references(settings, binning, values, cells, float(np.median(base)))
+    typical = float(np.median(base))
+    found = choose_references(settings, binning, values, cells, typical, is_facet)
     nearest = Nearest(np.empty_like(cells), np.empty((len(base), 2)))
 
     def compare(start: int, stop: int) -> None:

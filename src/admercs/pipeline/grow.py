@@ -62,8 +62,15 @@ def grow_forest(
 
 def allowed_inputs(schema: Schema) -> list[Ints]:
     """Return for each tree the used columns that its conditions may be about, ascending."""
-    n = len(schema.used)
-    return [np.flatnonzero(np.arange(n) != m) for m in range(n)]
+    # A facet follows from its columns, and from other facets of theirs: that is no pattern.
+    sources = [set(column.sources) for column in schema.used]
+    may_be = [column.facet is None or column.facet.is_condition for column in schema.used]
+    return [
+        np.flatnonzero(
+            [fits and own.isdisjoint(given) for fits, given in zip(may_be, sources, strict=True)]
+        )
+        for own in sources
+    ]
 
 
 def stack_leaves(*numbers_and_root: Any) -> Leaves:

@@ -41,5 +41,10 @@ class Model:
 
     @property
     def positions(self) -> Ints:
-        """The place of each attribute in the table."""
+        """The place of each attribute: a column of the table, or one behind them for a facet."""
         return np.array([column.position for column in self.schema.used], np.int64)
+
+    @property
+    def credited(self) -> Ints:
+        """The place of the table's column that the evidence of each attribute is credited to."""
+        return np.array([column.sources[0] for column in self.schema.used], np.int64)

@@ -20,6 +20,7 @@ import numpy as np
 
 from admercs.arrays import Array, Bools, Ints
 from admercs.density.likelihoods import CONTINUOUS, N_HEIGHTS, N_RANKS, column_kind, n_values
+from admercs.facets.facet_kinds import facet_fits
 from admercs.method.settings import Method, Odds
 from admercs.method.threshold import stated_threshold
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
@@ -256,9 +257,13 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
     gamma = 0.0 if method.feedback is None else method.feedback.gamma_lambda
     require(0 <= gamma <= 1, "method.feedback.gamma_lambda is not a share")
     require(schema.used, "schema: no column is used")
-    for place, (column, kind) in enumerate(zip(schema.columns, schema.kinds, strict=True)):
+    known = schema.columns + schema.facets
+    for place, (column, kind) in enumerate(zip(known, schema.kinds, strict=True)):
         fits = column.position == place and column.n_missing <= header["n_rows"]
+        fits = fits and (column.facet is None) == (place < len(schema.columns))
         fits = fits and all(_column_fits(column, kind))
+        if column.facet is not None:
+            fits = fits and facet_fits(column.facet, schema.kinds[: len(schema.columns)])
         require(fits, f"schema: the description of column {column.name!r} does not fit")
 
 
@@ -382,9 +387,11 @@ def _contexts_and_references_fit(model: Model) -> Iterator[Check]:
     yield "evidence_quantiles", (quantiles[1:] >= quantiles[:-1]).all()
     if references is not None:
         ranks = references.ranks
-        yield "ranks/is_nominal", np.array_equal(ranks.is_nominal, _is_nominal(model))
+        is_facet = np.array([column.facet is not None for column in model.schema.used])
+        yield "ranks/is_nominal", np.array_equal(ranks.is_nominal, _is_nominal(model) & ~is_facet)
         yield "ranks/edges", (ranks.edges[1:] > ranks.edges[:-1])[_inside(ranks.first)].all()
-        yield "ranks/place", len(ranks.place) == len(ranks.edges) + 2 * len(ranks.is_nominal)
+        fits = len(ranks.place) == len(ranks.edges) + 2 * len(ranks.is_nominal)
+        yield "ranks/place", fits and np.array_equal(ranks.is_compared, ~is_facet)
         yield "references", len(references.row) > 1
 
 

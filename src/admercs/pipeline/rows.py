@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats
+from admercs.facets import prepare, summarise_facets
 from admercs.progress import Progress
+from admercs.table.columns import Facet
 from admercs.table.frame import Frame
-from admercs.table.prepared import Prepared, prepare
+from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
-from admercs.table.summary import TableSummary, summarise
+from admercs.table.summary import ColumnSummary, TableSummary, summarise
 
 Kept = list[Any]  # one result per piece, which stays where the piece is
 Function = Callable[..., Any]
@@ -36,6 +38,10 @@ class Rows(ABC):
     @abstractmethod
     def summary(self, nominal: Any) -> TableSummary:
         """Summarise the columns; the first pass over the table."""
+
+    @abstractmethod
+    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+        """Summarise columns made of the table's columns, before the table is opened."""
 
     @abstractmethod
     def open(self, schema: Schema) -> None:
@@ -139,6 +145,10 @@ class RowsInMemory(Rows):
     def summary(self, nominal: Any) -> TableSummary:
         """Summarise the columns."""
         return summarise(self.frame, nominal)
+
+    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+        """Summarise columns made of the table's columns."""
+        return summarise_facets(self.frame, facets)
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""

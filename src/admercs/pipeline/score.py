@@ -9,8 +9,9 @@ The order of the steps:
 5. `discount`: what the context explains counts less in the whole table;
 6. `ancestor`: a wider context may find the value less likely;
 7. `odds`: the least likely view becomes evidence;
-8. `contexts`: anomalous contexts add evidence to their rows;
-9. `neighbours`: rows far from all others have more, and those like odd rows.
+8. `strongest view`: of a column and its facets, the one with most evidence counts;
+9. `contexts`: anomalous contexts add evidence to their rows;
+10. `neighbours`: rows far from all others have more, and those like odd rows.
 
 A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
 Every row is computed on its own, so results do not depend on how a table is cut.
@@ -33,6 +34,7 @@ from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest
 from admercs.method.odds import pattern_evidence
 from admercs.method.settings import Odds
+from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import TailStep, find_lone_values, read_lowered
 from admercs.method.views import ANCESTOR, MARGINAL, BlockViews
 from admercs.pipeline.model import Model
@@ -117,6 +119,7 @@ class Scorer:
         # A tree without a split is its own marginal view.
         self._has_marginal = (np.diff(forest.root) > 1) & method.marginal
         self._lone, self._contexts = None, None
+        self._cells = views_of_cells(model.credited)
         self._steps: list[LikelihoodStep] = []
         if method.tail is not None:
             self._lone = find_lone_values(likelihoods, forest.root)
@@ -168,6 +171,7 @@ class Scorer:
         for step in self._steps:
             step.apply(views)
         pattern = pattern_evidence(views, self._has_marginal, self.model.method.evidence)
+        keep_strongest(pattern, self._cells)
         context = None
         if self._contexts is not None:
             context = self._contexts.apply(leaf, block, log_omega)
@@ -207,11 +211,13 @@ def score_evidence(
 
 def score_cells(model: Model, table: Prepared, n_jobs: int = 1) -> Floats:
     """Return the evidence per row and column of the table; unused columns have none."""
-    scorer, positions = Scorer(model), model.positions
+    scorer, credited = Scorer(model), model.credited
     out = np.zeros((table.n_rows, len(model.schema.columns)))
 
     def work(start: int, stop: int) -> None:
-        out[start:stop, positions] = scorer.score(table.block(start, stop)).cells().T
+        cells = scorer.score(table.block(start, stop)).cells()
+        for position, evidence in zip(credited, cells, strict=True):
+            out[start:stop, position] += evidence
 
     run_blocks(work, table.n_rows, n_jobs)
     return out

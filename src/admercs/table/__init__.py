@@ -4,7 +4,6 @@ from admercs.table.bins import Binning as Binning
 from admercs.table.columns import Column as Column
 from admercs.table.frame import read_frame as read_frame
 from admercs.table.prepared import Prepared as Prepared
-from admercs.table.prepared import prepare as prepare
 from admercs.table.schema import Schema as Schema
 from admercs.table.schema import learn_schema as learn_schema
 from admercs.table.summary import merge_summaries as merge_summaries

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 Role = Literal["numeric", "nominal", "set aside"]
 Display = Literal["number", "integer", "boolean", "date", "datetime", "time", "duration", "text"]
 
 
 @dataclass(frozen=True)
+class Facet:
+    """How a column is made of columns of the table."""
+
+    kind: str  # one of `admercs.facets.FACETS`, which knows how to make it
+    sources: tuple[int, ...]  # the positions of those columns; evidence is credited to them
+    settings: tuple[Any, ...] = ()  # what making it needs: numbers, texts and tuples of these
+    is_condition: bool = True  # whether trees may split on it
+
+
+@dataclass(frozen=True)
 class Column:
-    """One column of the training table."""
+    """One column of the training table, or a facet: a column made of columns."""
 
     name: str  # columns of a nameless array are called x0, x1, …
-    position: int  # in the table as it was given
+    position: int  # in the table as it was given; facets are numbered behind its last column
     role: Role  # how the detector uses it
     display: Display  # how its values are shown to people
     reason: str = ""  # why it was set aside, in words
@@ -33,6 +43,12 @@ class Column:
     )
     unit: str = ""  # dates and times: one step of the working value ("D", "us", "ns")
     time_zone: str = ""  # dates with a time zone: its IANA name or its offset (+02:00)
+    facet: Facet | None = field(default=None, repr=False)  # None: a column of the table
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The positions of the table's columns that the values come from."""
+        return (self.position,) if self.facet is None else self.facet.sources
 
     @property
     def limits(self) -> tuple[float, float]:

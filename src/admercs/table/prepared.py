@@ -37,16 +37,20 @@ _KIND_WORDS: dict[Kind, str] = {
 
 
 class Prepared:
-    """A table matched with a schema, ready to hand out its working values."""
+    """A table matched with a schema, ready to hand out its working values.
 
-    def __init__(self, frame: Frame, schema: Schema, positions: tuple[int, ...]) -> None:
+    The columns of `frame` are those of the schema, in its order, and behind them the facets.
+    """
+
+    def __init__(self, frame: Frame, schema: Schema) -> None:
         self.n_rows, self.n_columns = frame.n_rows, len(schema.used)
-        self._frame, self._schema, self._positions = frame, schema, positions
+        self._frame, self._schema = frame, schema
         # Of nominal columns the codes are kept; numeric ones are read whenever they are asked for.
         self._codes: dict[int, Bytes] = {}
         self._views: dict[int, RawColumn] = {}
-        for m, (column, position) in enumerate(zip(schema.used, positions, strict=True)):
-            kind = schema.kinds[column.position]
+        for m, column in enumerate(schema.used):
+            position = column.position
+            kind = schema.kinds[position]
             if kind == "text" and (texts := frame.texts(position)) is not None:
                 self._codes[m] = _encode_texts(texts, column)
                 continue
@@ -64,10 +68,14 @@ class Prepared:
         place = {column.position: m for m, column in enumerate(self._schema.used)}
         order = [place[column.position] for column in schema.used]
         other = copy(self)
-        other._schema, other._positions = schema, tuple(self._positions[m] for m in order)
+        other._schema = schema
         other._codes = {k: self._codes[m] for k, m in enumerate(order) if m in self._codes}
         other._views = {k: self._views[m] for k, m in enumerate(order) if m in self._views}
         return other
+
+    def raw(self, position: int) -> RawColumn:
+        """Return a column or facet by its position in the schema, as the table holds it."""
+        return self._frame.column(position)
 
     def column(self, m: int) -> Floats:
         """Return the working values of used column ``m``; do not write into them."""
@@ -104,15 +112,11 @@ class Prepared:
     def _raw(self, m: int, rows: slice | Ints) -> RawColumn:
         if m in self._views:
             return self._views[m].rows(rows)
+        position = self._schema.used[m].position
         if isinstance(rows, slice):
-            return self._frame.column(self._positions[m], rows.start, rows.stop)
-        stretch = self._frame.column(self._positions[m], int(rows[0]), int(rows[-1]) + 1)
+            return self._frame.column(position, rows.start, rows.stop)
+        stretch = self._frame.column(position, int(rows[0]), int(rows[-1]) + 1)
         return stretch.rows(rows - rows[0])
-
-
-def prepare(frame: Frame, schema: Schema) -> Prepared:
-    """Match a table with the schema of a model, or raise a ValueError."""
-    return Prepared(frame, schema, schema.check(frame))
 
 
 def _fits(raw: RawColumn, column: Column, kind: Kind) -> bool:

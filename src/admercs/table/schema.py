@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, cast, get_args
 
 from admercs.method.settings import Columns
-from admercs.table.columns import Column, Display, Role
+from admercs.table.columns import Column, Display, Facet, Role
 from admercs.table.frame import Frame, check_shape
 from admercs.table.summary import NOMINAL_CAP, ColumnSummary, TableSummary
 from admercs.table.values import TEMPORAL, Kind, describe
@@ -21,18 +22,20 @@ DISPLAY: dict[Kind, Display] = {"float": "number", "mixed": "text", "empty": "nu
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of the training table, and the kind of values each of them held."""
+    """The columns of the training table, their facets, and the kind of values each of them held."""
 
     columns: tuple[Column, ...]
-    kinds: tuple[Kind, ...]
+    facets: tuple[Column, ...]
+    kinds: tuple[Kind, ...]  # of the columns and of the facets
     named: bool  # if so, new tables are matched by name
     has_names: bool  # whether all names were strings
-    order: tuple[int, ...]  # positions of the used columns, as the method takes them
+    order: tuple[int, ...]  # positions of the used columns and facets, as the method takes them
 
     @cached_property
     def used(self) -> tuple[Column, ...]:
-        """The columns that were not set aside, in the method's order."""
-        return tuple(self.columns[position] for position in self.order)
+        """The columns and facets that were not set aside, in the method's order."""
+        known = self.columns + self.facets
+        return tuple(known[position] for position in self.order)
 
     @property
     def names(self) -> list[str]:
@@ -40,7 +43,7 @@ class Schema:
         return [column.name for column in self.columns]
 
     def check(self, frame: Frame) -> tuple[int, ...]:
-        """Return the position in a new table of each used column, or raise a ValueError."""
+        """Return the position in a new table of each column, or raise a ValueError."""
         # If one of the tables has no names, columns are taken as they come, as scikit-learn does.
         by_name = self.named and frame.named
         if by_name and set(frame.names) != set(self.names):
@@ -51,7 +54,8 @@ class Schema:
                 "features as input."
             )
         if by_name:
-            return tuple(frame.names.index(column.name) for column in self.used)
+            place = {name: position for position, name in enumerate(frame.names)}
+            return tuple(place[column.name] for column in self.columns)
         if frame.has_names or self.has_names:  # but not both
             given = "has" if frame.has_names else "does not have valid"
             fitted = "with" if self.has_names else "without"
@@ -59,7 +63,32 @@ class Schema:
                 f"X {given} feature names, but ADMERCS was fitted {fitted} feature names",
                 stacklevel=3,
             )
-        return tuple(column.position for column in self.used)
+        return tuple(range(len(self.columns)))
+
+    def needed(self, some: Sequence[int]) -> list[int]:
+        """Return the positions of the table's columns that some used columns are made of."""
+        return sorted({source for m in some for source in self.used[m].sources})
+
+    def part(self, some: Sequence[int]) -> Schema:
+        """Return the schema of a table that has only the columns `needed` by some used columns."""
+        needed, used = self.needed(some), [self.used[m] for m in some]
+        place = {position: k for k, position in enumerate(needed)}
+        facets = [column for column in used if column.facet is not None]
+        place |= {column.position: len(needed) + k for k, column in enumerate(facets)}
+
+        def renumbered(column: Column) -> Column:
+            facet = column.facet
+            if facet is not None:
+                facet = replace(facet, sources=tuple(place[source] for source in facet.sources))
+            return replace(column, position=place[column.position], facet=facet)
+
+        columns = [renumbered(self.columns[position]) for position in needed]
+        kinds = [self.kinds[position] for position in (*needed, *(f.position for f in facets))]
+        order = tuple(place[column.position] for column in used)
+        return replace(
+            self, columns=tuple(columns), facets=tuple(map(renumbered, facets)),
+            kinds=tuple(kinds), order=order,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain lists, numbers and texts, for JSON."""
@@ -69,17 +98,32 @@ class Schema:
     def from_dict(cls, data: dict[str, Any]) -> Schema:
         """Return the schema that :meth:`to_dict` was called on, or raise a ValueError."""
         try:
-            tuples = [{k: tuple(c[k]) for k in ("categories", "distinct")} for c in data["columns"]]
-            columns = [Column(**{**c, **t}) for c, t in zip(data["columns"], tuples, strict=True)]
+            columns, facets = (
+                tuple(_column_from_dict(each) for each in data[name])
+                for name in ("columns", "facets")
+            )
             kinds, order = tuple(data["kinds"]), tuple(data["order"])
             named, has_names = bool(data["named"]), bool(data["has_names"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"This is not a description of columns: {error}") from error
-        if len(kinds) != len(columns) or not set(kinds) <= set(get_args(Kind)):
+        known = columns + facets
+        if len(kinds) != len(known) or not set(kinds) <= set(get_args(Kind)):
             raise ValueError("The description of the table's columns is damaged.")
-        if sorted(order) != [j for j, each in enumerate(columns) if each.role != "set aside"]:
+        if sorted(order) != [j for j, each in enumerate(known) if each.role != "set aside"]:
             raise ValueError("The order of the table's columns is damaged.")
-        return cls(tuple(columns), kinds, named, has_names, order)
+        return cls(columns, facets, kinds, named, has_names, order)
+
+
+def _column_from_dict(data: dict[str, Any]) -> Column:
+    facet = data["facet"] and Facet(**_tuples(data["facet"]))
+    return Column(**{**_tuples(data), "facet": facet})
+
+
+def _tuples(data: Any) -> Any:
+    """Turn the lists of JSON into tuples."""
+    if isinstance(data, dict):
+        return {name: _tuples(each) for name, each in data.items()}
+    return tuple(map(_tuples, data)) if isinstance(data, list | tuple) else data
 
 
 def _refuse_names(expected: list[str], given: list[str]) -> None:
@@ -94,15 +138,25 @@ def _refuse_names(expected: list[str], given: list[str]) -> None:
     raise ValueError(message)
 
 
-def learn_schema(summary: TableSummary, settings: Columns | None = None) -> Schema:
+def learn_schema(
+    summary: TableSummary,
+    settings: Columns | None = None,
+    facets: Sequence[tuple[Facet, ColumnSummary]] = (),
+) -> Schema:
     """Decide what each column is; one warning names the columns that are set aside."""
-    check_shape(summary.n_rows, len(summary.columns))
+    n_columns = len(summary.columns)
+    check_shape(summary.n_rows, n_columns)
     settings = settings or Columns()
     columns = tuple(_decide(column, j, settings) for j, column in enumerate(summary.columns))
-    kinds = tuple(column.kind for column in summary.columns)
-    order = tuple(column.position for column in columns if not column.reason)
-    schema = Schema(columns, kinds, summary.named, summary.has_names, order)
-    aside = [column for column in columns if column.reason]
+    made = tuple(
+        replace(_decide(each, n_columns + k, settings), facet=facet)
+        for k, (facet, each) in enumerate(facets)
+    )
+    kinds = tuple(column.kind for column in (*summary.columns, *(each for _, each in facets)))
+    order = tuple(column.position for column in columns + made if not column.reason)
+    schema = Schema(columns, made, kinds, summary.named, summary.has_names, order)
+    spoken = {source for column in schema.used for source in column.sources}
+    aside = [column for column in columns if column.reason and column.position not in spoken]
     reasons = "; ".join(f"{column.name!r} ({column.reason})" for column in aside)
     if not schema.used:
         one = " There is only 1 sample." if summary.n_rows == 1 else ""
@@ -145,11 +199,19 @@ def _reason_to_set_aside(summary: ColumnSummary, settings: Columns) -> str:
         return ""
     if summary.counts is None:
         return f"an identifier or free text, more than {NOMINAL_CAP:,} distinct values"
-    n_distinct = len(summary.counts)
-    looks_unique = n_distinct >= settings.identifier_from and 2 * n_distinct > summary.n_present
-    if looks_unique and summary.kind in ("text", "mixed") and not summary.chosen:
+    if is_identifier(summary, settings):
+        n_distinct = len(summary.counts)
         return f"an identifier, {n_distinct:,} distinct values in {summary.n_present:,} rows"
     return ""
+
+
+def is_identifier(summary: ColumnSummary, settings: Columns) -> bool:
+    """Say whether a column holds texts that hardly repeat: there is no splitting on its values."""
+    if summary.kind not in ("text", "mixed") or summary.chosen:
+        return False
+    n_distinct = NOMINAL_CAP if summary.counts is None else len(summary.counts)
+    repeats = summary.counts is not None and 2 * n_distinct <= summary.n_present
+    return n_distinct >= settings.identifier_from and not repeats
 
 
 def _discrete_values(summary: ColumnSummary, origin: int, settings: Columns) -> tuple[float, ...]:

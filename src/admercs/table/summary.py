@@ -62,7 +62,7 @@ def summarise(
 ) -> TableSummary:
     """Look at every column once; ``nominal`` lists names or positions of columns to be nominal."""
     chosen = _positions(nominal, frame)
-    columns = tuple(_summarise_column(frame, j, j in chosen) for j in range(frame.n_columns))
+    columns = tuple(summarise_column(frame, j, j in chosen) for j in range(frame.n_columns))
     return TableSummary(columns, frame.n_rows, frame.named, frame.has_names, partition)
 
 
@@ -86,7 +86,8 @@ def _positions(nominal: Nominal, frame: Frame) -> set[int]:
     return found
 
 
-def _summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
+def summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
+    """Look at one column."""
     name, texts = frame.names[position], frame.texts(position)
     try:
         if texts is None or (n_missing := int(texts.null_count())) == len(texts):
@@ -227,12 +228,24 @@ def _merge(one: TableSummary, other: TableSummary) -> TableSummary:
             what = f"has the further columns {added}"
         must = f"all partitions must have the same columns, {names}."
         raise ValueError(f"{where.capitalize()} {what}: {must}")
-    pairs = zip(one.columns, other.columns, strict=True)
-    columns = tuple(_merge_columns(a, b, where) for a, b in pairs)
+    columns = _merge_pairs(one.columns, other.columns, where)
     return replace(one, columns=columns, n_rows=one.n_rows + other.n_rows)
 
 
-def _merge_columns(one: ColumnSummary, other: ColumnSummary, where: str) -> ColumnSummary:
+Columns = tuple[ColumnSummary, ...]
+
+
+def _merge_pairs(one: Columns, other: Columns, where: str = "a partition") -> Columns:
+    pairs = zip(one, other, strict=True)
+    return tuple(_merge_two(a, b, where) for a, b in pairs)
+
+
+def merge_columns(parts: Iterable[Columns]) -> Columns:
+    """Merge what the parts of a table say of the same columns."""
+    return reduce(_merge_pairs, parts)
+
+
+def _merge_two(one: ColumnSummary, other: ColumnSummary, where: str) -> ColumnSummary:
     sizes = {name: getattr(one, name) + getattr(other, name) for name in ("n_present", "n_missing")}
     if not one.n_present or not other.n_present:  # a part without a value fits to anything
         return replace(one if one.n_present else other, **sizes)

@@ -1,0 +1,74 @@
+"""A table with its facets: for all that follows they are columns like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from admercs.arrays import Ints
+from admercs.facets.facet_kinds import facet_name, make_facet
+from admercs.table.columns import Facet
+from admercs.table.frame import Frame
+from admercs.table.prepared import Prepared
+from admercs.table.schema import Schema
+from admercs.table.summary import ColumnSummary, summarise_column
+from admercs.table.values import RawColumn
+
+
+class FacetFrame(Frame):
+    """The columns of a table, and behind them its facets.
+
+    `places` are the positions in the table of the columns that facets count their sources by; by
+    default they are all columns in the order of the table.
+    """
+
+    def __init__(
+        self, frame: Frame, facets: Sequence[Facet], places: Sequence[int] | None = None
+    ) -> None:
+        self._frame, self._facets = frame, tuple(facets)
+        self._places = tuple(range(frame.n_columns) if places is None else places)
+        self._n_given = len(self._places)
+        self.n_rows, self.n_columns = frame.n_rows, self._n_given + len(self._facets)
+        given = [frame.names[place] for place in self._places]
+        self.names = given + [facet_name(facet, given) for facet in self._facets]
+        self.named, self.has_names = frame.named, frame.has_names
+        self._made: dict[int, RawColumn] = {}
+
+    def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
+        """Return a column, or the stretch ``start:stop`` of its rows; do not write into them."""
+        stop = self.n_rows if stop is None else stop
+        if position < self._n_given:
+            return self._frame.column(self._places[position], start, stop)
+        if position in self._made:
+            return self._made[position].rows(slice(start, stop))
+        facet = self._facets[position - self._n_given]
+        sources = [self.column(source, start, stop) for source in facet.sources]
+        made = make_facet(facet, sources, self.names[position])
+        if (start, stop) == (0, self.n_rows):
+            self._made[position] = made
+        return made
+
+    def take(self, rows: Ints) -> Frame:
+        """Return some of the rows as a table of their own."""
+        return FacetFrame(self._frame.take(rows), self._facets, self._places)
+
+    def texts(self, position: int) -> nw.Series[Any] | None:
+        """Return a column of text in the hands of its own library; None for any other column."""
+        if position >= self._n_given:
+            return None
+        return self._frame.texts(self._places[position])
+
+
+def prepare(frame: Frame, schema: Schema) -> Prepared:
+    """Match a table with the schema of a model, or raise a ValueError."""
+    facets = [column.facet for column in schema.facets if column.facet is not None]
+    return Prepared(FacetFrame(frame, facets, schema.check(frame)), schema)
+
+
+def summarise_facets(frame: Frame, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+    """Summarise the facets of a table, or of a part of one."""
+    made = FacetFrame(frame, facets)
+    positions = range(frame.n_columns, made.n_columns)
+    return tuple(summarise_column(made, position, False) for position in positions)
