@@ -167,7 +167,7 @@ def test_columns_that_cannot_be_used_are_named() -> None:
         "x": "numeric",
         "same": "set aside",
         "nothing": "set aside",
-        "name": "set aside",
+        "name": "text",
     }
     assert all(column.reason for column in model.columns_ if column.role == "set aside")
 

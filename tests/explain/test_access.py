@@ -19,7 +19,7 @@ from admercs.explain.access import ModelAccess
 from admercs.method.feedback import Contexts
 from admercs.trees.forest import Forest
 from tests.explain.conftest import mixed_table
-from tests.explain.truth import Table
+from tests.explain.truth import Table, with_facets
 
 PAPER_TREES = replace(Method(), trees=Method.paper("Campos").trees)
 
@@ -51,7 +51,7 @@ def check_needed(table: pd.DataFrame, **parameters: object) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = ADMERCS(**parameters).fit(table)
-    count = Counter(table)
+    count = Counter(with_facets(table, model))
     said = [(context.conditions, context.n) for context in every_context(model)]
     assert said
     patterns = model.patterns(None)

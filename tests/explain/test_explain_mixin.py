@@ -14,7 +14,7 @@ import pytest
 from admercs import ADMERCS
 from admercs.datasets import load_hics, make_electric_vehicles
 from admercs.explain import Context
-from tests.explain.truth import Table, check_all, check_told_once, each
+from tests.explain.truth import Table, check_all, check_told_once, each, with_facets
 from tests.pipeline.test_find_contexts import corners
 
 
@@ -88,7 +88,8 @@ def test_titanic_reasons_are_true(data) -> None:
         warnings.simplefilter("ignore")
         model = ADMERCS().fit(passengers)
     top = model.top(passengers, 10, top=None, noun="passengers")
-    check_all(top, passengers.loc[[row.label for row in top]], passengers)
+    told = with_facets(passengers, model)
+    check_all(top, told.loc[[row.label for row in top]], told)
 
 
 def test_adult_reasons_are_true(data) -> None:

@@ -12,7 +12,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from admercs import ADMERCS
 from admercs.explain import Condition, Explanations, Reason, Typical
+from admercs.facets import FacetFrame
+from admercs.table import read_frame
 
 RHO = 0.9
 _ARTEFACT = re.compile(r"\d\.\d{7,}|\d(0{6,}|9{6,})\d")
@@ -36,6 +39,17 @@ class Table:
                 inside = [i for i in inside if condition.holds(values[i])]
             self._members[key] = inside
         return self._members[key]
+
+
+def with_facets(table: pd.DataFrame, model: ADMERCS) -> pd.DataFrame:
+    """Return a table with the facets that conditions may be about."""
+    facets = [column.facet for column in model.model_.schema.facets]
+    frame, wide = FacetFrame(read_frame(table), facets), table.copy()
+    for position in range(len(table.columns), frame.n_columns):
+        made = frame.column(position)
+        values = pd.Series(made.values, table.index, dtype=object)
+        wide[frame.names[position]] = values.mask(made.is_missing(), None)
+    return wide
 
 
 def _plain(values: pd.Series) -> list[Any]:

@@ -87,8 +87,7 @@ def test_values_are_original_and_complete():
             "data": ['{"a": [1, 2], "b": null}', "[]"] * 30,
         }
     )
-    with pytest.warns(UserWarning, match="set aside"):
-        model = ADMERCS().fit(table)
+    model = ADMERCS().fit(table)
     rows = {row["row"]: row["values"] for row in model.report(table).to_dict()["rows"]}
     assert rows[0] == ["2021-03-01 14:30:05", "1234567", f"{letter}0", '{"a": [1, 2], "b": null}']
     assert rows[1] == ["2021-03-02", "7", f"{letter}1", "[]"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from admercs.report import Digest
 
 CONTEXTS_SHOWN = 5
-_USED = ("numeric", "nominal")
+_USED = ("numeric", "nominal", "text")
 
 
 class Style:

@@ -123,7 +123,7 @@ class Condition(Record):
     False
     """
 
-    attribute: str  # name of the column
+    attribute: str  # name of the column or facet
     kind: ConditionKind  # between bounds, one of some values, none of them, no value, any value
     low: Value = None  # the bounds of an interval, low < x <= high; None where it is open
     high: Value = None
@@ -171,7 +171,7 @@ class Reason(Record):
     """
 
     kind: ReasonKind
-    target: str  # the unusual attribute; of a context: the one it was found for
+    target: str  # the unusual column or facet; of a context: the one it was found for
     value: Value  # the row's own value of the target, None when it is missing
     value_text: str  # the same in words
     conditions: tuple[Condition, ...]

@@ -123,7 +123,7 @@ class RowExplainer:
         conditions, who = self.words.described(view.node, values)
         reason = Reason(
             kind=view.kind,
-            target=self.names[attribute],
+            target=column.column.name,
             value=unseen if value is None else value,
             value_text=column.value_text(own, raw),
             conditions=conditions,

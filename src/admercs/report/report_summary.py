@@ -89,6 +89,8 @@ def _columns(digest: Digest, distributions: PlotDistributions) -> list[dict[str,
 
 
 def _remark(column: Column) -> str:
+    if column.role == "text":
+        return f"only the form of its texts is used: {column.reason}"
     if column.role == "set aside":
         return f"not used: {column.reason}"
     if column.role == "nominal":
@@ -105,7 +107,9 @@ class _ListedRows:
         self, digest: Digest, contexts: Sequence[Context], distributions: PlotDistributions
     ) -> None:
         self.digest, self.distributions = digest, distributions
-        self.place = {column.name: column.position for column in digest.model.schema.columns}
+        # A facet stands for the first of the columns that it is made of.
+        schema = digest.model.schema
+        self.place = {column.name: column.sources[0] for column in schema.facets + schema.columns}
         self.context_of = {
             part.leaf: k for k, context in enumerate(contexts) for part in (context, *context.also)
         }

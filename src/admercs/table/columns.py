@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Role = Literal["numeric", "nominal", "set aside"]
+# Of a text column only the facets are used.
+Role = Literal["numeric", "nominal", "text", "set aside"]
 Display = Literal["number", "integer", "boolean", "date", "datetime", "time", "duration", "text"]
 
 
@@ -27,7 +28,7 @@ class Column:
     position: int  # in the table as it was given; facets are numbered behind its last column
     role: Role  # how the detector uses it
     display: Display  # how its values are shown to people
-    reason: str = ""  # why it was set aside, in words
+    reason: str = ""  # why its values are not used, in words
     n_missing: int = 0  # in the training table
     # Nominal: the value of each code, categories[code - 1], most frequent first. Dates and times,
     # and the values of a column of several types, are there as text.

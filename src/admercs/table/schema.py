@@ -33,7 +33,7 @@ class Schema:
 
     @cached_property
     def used(self) -> tuple[Column, ...]:
-        """The columns and facets that were not set aside, in the method's order."""
+        """The columns and facets whose values are used, in the method's order."""
         known = self.columns + self.facets
         return tuple(known[position] for position in self.order)
 
@@ -109,7 +109,8 @@ class Schema:
         known = columns + facets
         if len(kinds) != len(known) or not set(kinds) <= set(get_args(Kind)):
             raise ValueError("The description of the table's columns is damaged.")
-        if sorted(order) != [j for j, each in enumerate(known) if each.role != "set aside"]:
+        used = [j for j, each in enumerate(known) if each.role in ("numeric", "nominal")]
+        if sorted(order) != used:
             raise ValueError("The order of the table's columns is damaged.")
         return cls(columns, facets, kinds, named, has_names, order)
 
@@ -156,7 +157,12 @@ def learn_schema(
     order = tuple(column.position for column in columns + made if not column.reason)
     schema = Schema(columns, made, kinds, summary.named, summary.has_names, order)
     spoken = {source for column in schema.used for source in column.sources}
-    aside = [column for column in columns if column.reason and column.position not in spoken]
+    columns = tuple(
+        replace(column, role="text") if column.reason and column.position in spoken else column
+        for column in columns
+    )
+    schema = replace(schema, columns=columns)
+    aside = [column for column in columns if column.role == "set aside"]
     reasons = "; ".join(f"{column.name!r} ({column.reason})" for column in aside)
     if not schema.used:
         one = " There is only 1 sample." if summary.n_rows == 1 else ""
