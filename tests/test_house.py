@@ -15,6 +15,7 @@ MAX_WIDTH, MAX_LINES, MAX_PARAMETERS = 100, 50, 7
 ADDED = {
     "numbers and dates in texts": 700,
     "facets": 450,
+    "repairs": 800,
 }
 MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 120
 

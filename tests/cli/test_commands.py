@@ -38,7 +38,7 @@ def test_detect_tells_what_it_found(run, people_csv):
     assert re.search(r"\d+ rows? flagged", out)
     top = out.split("Most anomalous\n")[1]
     assert top.startswith("p17   score")
-    assert "income" in top.split("\n")[1]
+    assert "income" in "".join(top.split("\n")[1:3])
     assert "of the evidence" in top
     assert "\x1b" not in out
     assert max(map(len, out.splitlines())) <= 100
@@ -210,7 +210,7 @@ def test_columns_that_are_set_aside_are_named(run, tmp_path):
     status, out, err = run("detect", "t.csv")
     assert (status, err) == (0, "")
     assert re.search(r"set aside +constant: ", out)
-    assert re.search(r"set aside +key: an identifier", out)
+    assert re.search(r"text +key", out)
 
 
 BAD_TABLES = {

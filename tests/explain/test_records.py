@@ -30,7 +30,12 @@ def test_dict_is_ready_for_json(model, table) -> None:
     row = made["rows"][0]
     assert list(row) == [
         "label", "score", "evidence", "percentile", "reasons", "rest", "n_rest", "by_association",
-        "cells",
+        "cells", "repairs", "repair_text",
+    ]  # fmt: skip
+    repair = next(row["repairs"][0] for row in made["rows"] if row["repairs"])
+    assert list(repair) == [
+        "column", "value", "value_text", "expected", "expected_text", "typical",
+        "evidence_removed", "slip", "also", "text",
     ]  # fmt: skip
     reason = next(row["reasons"][0] for row in made["rows"] if row["reasons"])
     assert list(reason) == [

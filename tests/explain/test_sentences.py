@@ -7,6 +7,7 @@ import pytest
 from admercs.explain.records import Typical
 from admercs.explain.sentences import (
     Noun,
+    consequences_sentence,
     converse_sentence,
     either_sentence,
     isolation_sentence,
@@ -74,3 +75,12 @@ def test_no_similar_row() -> None:
     few = isolation_sentence(CARS, "row 571", ["weight"], far=False)
     assert few == "Few cars are much like this one (nearest: row 571, which differs in weight)."
     assert isolation_sentence(CARS, "row 571", [], far=True) == "Few cars are much like this one."
+
+
+def test_what_follows_from_a_wrong_value() -> None:
+    tell = consequences_sentence
+    assert tell([], 1) == ""
+    assert tell(["weight"], 1) == " Weight looks odd only because of it."
+    assert tell(["x0", "eggs"], 1) == " x0 and eggs look odd only because of it."
+    assert tell(["a", "b", "c"], 2) == " A, b and c look odd only because of these values."
+    assert tell(["a", "b", "c", "d"], 1) == " A, b and 2 more look odd only because of it."

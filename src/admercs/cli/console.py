@@ -77,10 +77,12 @@ def _row_lines(row: Any, style: Style) -> list[str]:
     rank = ", ".join(filter(None, (rank_text(row.percentile), association_text(row))))
     room = style.width - len(f"{label}   {score}   evidence {row.evidence:.1f}   ")
     lines = [f"{head}   {style.dim(rank)}"] if len(rank) <= room else [head, f"     {rank}"]
+    if row.repair_text:
+        lines += filled(row.repair_text, style, "  ", 2)
     for place, reason in enumerate(row.reasons, 1):
         text = f"{reason.text} ({reason.share:.0%} of the evidence)"
         lines += filled(text, style, f"  {place}. ")
-    if row.n_rest:
+    if row.n_rest and row.rest >= 0.005 * row.evidence:
         rest = counted(row.n_rest, "weaker reason")
         lines.append(style.dim(f"     and {rest} ({row.rest / row.evidence:.0%})"))
     return lines

@@ -87,6 +87,10 @@ class ModelAccess:
         self.cumulative = cache(self._cumulative)
         self.log_curve = cache(self._log_curve)
 
+    def column_name(self, attribute: int) -> str:
+        """Return the name of the table's column that an attribute's evidence is credited to."""
+        return self.model.schema.columns[self.columns[attribute].sources[0]].name
+
     def is_leaf(self, node: int) -> bool:
         """Tell whether a node is a leaf."""
         if node < self._n_nodes:

@@ -10,7 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from admercs.explain.access import Model
 from admercs.explain.model_findings import anomalous_contexts, describe_context, patterns
-from admercs.explain.records import Context, Explanations, FrameKind, Pattern, is_count
+from admercs.explain.records import (
+    Context,
+    Explanations,
+    FrameKind,
+    Pattern,
+    as_frame,
+    is_count,
+    proposals,
+)
 from admercs.explain.scored_rows import ScoredTable, score_rows
 
 
@@ -18,6 +26,7 @@ class ExplainMixin:
     """Explanations, contexts and patterns of a fitted detector."""
 
     model_: Model
+    offset_: float
 
     if TYPE_CHECKING:
 
@@ -81,6 +90,48 @@ class ExplainMixin:
         order = np.argsort(-scored.evidence, kind="stable")[:n]
         return scored.rows(order).explain(self.model_, top, noun, _frame_kind(X))
 
+    def repair(self, X: Any, *, noun: str = "rows") -> Any:
+        """Propose what wrong values of the flagged rows should have been; `X` stays as it is.
+
+        Parameters
+        ----------
+        X : table
+            The training table or new rows.
+        noun : str, default="rows"
+            What the rows are, in the plural.
+
+        Returns
+        -------
+        proposals : DataFrame or dict of lists
+            A pandas or polars frame, as the table is, a lazy one for a Dask table; else a dict of
+            columns. One line per cell: ``label`` of the row, ``column``, ``value``, ``expected``,
+            ``typical`` and ``slip`` in words, ``evidence`` of the row, ``evidence_removed`` by the
+            repair of the row, and its ``text``. A repair is proposed if it removes more than half
+            of what is odd about a row.
+
+        Examples
+        --------
+        >>> from admercs import ADMERCS
+        >>> pets = {"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}
+        >>> pets["legs"] = [4] * 200
+        >>> model = ADMERCS().fit(pets)
+        >>> new = {"pet": ["cat", "dog"], "says": ["meow", "meow"], "legs": [4, 4]}
+        >>> model.repair(new)["text"]
+        []
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            from admercs.pipeline.dask_rows import lazy_lines
+
+            return lazy_lines(self, X, _proposals_of_part, noun)
+        columns = self._proposals(X, noun)
+        return columns if (kind := _frame_kind(X)) is None else as_frame(columns, kind)
+
+    def _proposals(self, X: Any, noun: str) -> dict[str, list[Any]]:
+        scored = self._scored(X, None)
+        flagged = np.flatnonzero(scored.evidence > -self.offset_)
+        return proposals(scored.rows(flagged).explain(self.model_, 0, noun))
+
     def _scored(
         self, X: Any, labels: Sequence[Any] | None, *, keep_parts: bool = False
     ) -> ScoredTable:
@@ -137,6 +188,15 @@ def is_dask(X: Any) -> bool:
         f"X is a Dask {type(X).__name__}, but a Dask DataFrame is needed: "
         "turn a collection of Dask into one with dask.dataframe.from_dask_array or to_dataframe()."
     )
+
+
+def _proposals_of_part(part: Any, detector: Any, noun: str) -> Any:
+    """Return the proposals for a partition of a Dask table."""
+    if len(part):
+        return detector.repair(part, noun=noun)
+    columns = proposals(())
+    numbers = dict.fromkeys(("evidence", "evidence_removed"), "f8")
+    return as_frame(columns, "pandas").astype(dict.fromkeys(columns, object) | numbers)
 
 
 def _frame_kind(X: Any) -> FrameKind | None:

@@ -9,7 +9,7 @@ import datetime as dt
 import importlib
 import importlib.util
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from numbers import Integral
@@ -29,6 +29,10 @@ _FRAMES = ("pandas", "polars")
 _FRAME_COLUMNS = (
     *("label", "score", "percentile", "by_association", "rank", "kind", "target"),
     *("value", "conditions", "typical", "n", "likelihood", "evidence", "share", "context", "text"),
+)
+_PROPOSED = (
+    *("label", "column", "value", "expected", "typical", "slip"),
+    *("evidence", "evidence_removed", "text"),
 )
 
 
@@ -198,6 +202,26 @@ class Reason(Record):
 
 
 @dataclass(frozen=True)
+class Repair(Record):
+    """What one cell of a row should have been, so that less or nothing about the row is odd.
+
+    Where no single cell suffices, or where two values have changed places, ``also`` has the other
+    cell.
+    """
+
+    column: str
+    value: Value  # what the row has, None when it is missing
+    value_text: str  # the same in words
+    expected: Value  # what the rest of the row predicts, None where most such rows have no value
+    expected_text: str  # the same in words
+    typical: Typical | None  # what is typical there; None where two values have changed places
+    evidence_removed: float = 0.0  # by the repair of all its cells
+    slip: str = ""  # how the value may have become wrong: "10 times too large?"
+    also: tuple[Repair, ...] = ()
+    text: str = ""  # the repair as a sentence
+
+
+@dataclass(frozen=True)
 class RowExplanation(Record):
     """Why a row got its score: ``1 - exp(-evidence)``, where reasons and ``rest`` add up to it."""
 
@@ -210,6 +234,8 @@ class RowExplanation(Record):
     n_rest: int = 0  # their number
     by_association: bool = False  # whether most evidence is from contexts and similar rows
     cells: Mapping[str, float] = field(default_factory=dict)  # evidence per attribute; adds up too
+    repairs: tuple[Repair, ...] = ()  # the one that removes most evidence first
+    repair_text: str = ""  # the first one as a sentence, where the row is odd mainly because of it
 
     def _rest(self) -> tuple[str, str]:
         """Count the reasons that are not listed; also return their share."""
@@ -224,6 +250,7 @@ class RowExplanation(Record):
             return "   ".join([*head, "nothing unusual"])
         head += [rank_text(self.percentile), association_text(self)]
         lines = ["   ".join(filter(None, head))]
+        lines += [f"  {self.repair_text}"] if self.repair_text else []
         for rank, reason in enumerate(self.reasons, 1):
             unit = " of the evidence" if rank == 1 else ""
             lines.append(f"  {rank}. {reason.text}   ({reason.share:.0%}{unit})")
@@ -238,6 +265,8 @@ class RowExplanation(Record):
         )
         if self.by_association:
             head += f" &ensp;<em>{association_text(self)}</em>"
+        if self.repair_text:
+            head += f"<br>{escape(self.repair_text)}"
         items = "".join(
             f'<tr><td style="text-align:right;vertical-align:top;white-space:nowrap">'
             f'{reason.share:.0%}</td><td style="vertical-align:top;min-width:4em">'
@@ -362,7 +391,26 @@ class Explanations(Sequence[RowExplanation]):
             line["conditions"] = " and ".join(map(str, line["conditions"]))
             line["typical"] = None if line["typical"] is None else line["typical"].text
         columns = {name: [line[name] for line in lines] for name in _FRAME_COLUMNS}
-        return _library(library or self.frame).DataFrame(columns)
+        return as_frame(columns, library or self.frame)
+
+
+def proposals(rows: Iterable[RowExplanation]) -> dict[str, list[Any]]:
+    """Return one line per cell that the best repair of a row would change, by columns."""
+    lines = [
+        (row.label, cell.column, cell.value_text, cell.expected_text, cell.typical, cell.slip,
+         row.evidence, cell.evidence_removed, row.repair_text)
+        for row in rows if row.repair_text
+        for cell in (row.repairs[0], *row.repairs[0].also)
+    ]  # fmt: skip
+    columns = dict(zip(_PROPOSED, map(list, zip(*lines, strict=True)), strict=False))
+    columns = {name: columns.get(name, []) for name in _PROPOSED}
+    columns["typical"] = [each and each.text for each in columns["typical"]]
+    return columns
+
+
+def as_frame(columns: Mapping[str, Any], library: str | None) -> Any:
+    """Return columns as a data frame of a library, or of the first one that is installed."""
+    return _library(library).DataFrame(columns)
 
 
 def _library(name: str | None) -> Any:

@@ -15,6 +15,8 @@ from admercs.explain.access import association
 from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Reason, ReasonKind, RowExplanation, is_count
+from admercs.explain.repairs import RepairWords
+from admercs.pipeline.repair_search import Repaired
 
 if TYPE_CHECKING:
     from admercs.explain.scored_rows import ScoredRows
@@ -28,6 +30,9 @@ MIN_SHARE = 0.02  # weaker reasons are left to the rest
 NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
 # A view represents its relation only if it is at least this strong, relative to the strongest.
 _STRONG = 0.5
+# The culprit's own view comes first if it is at least this strong, relative to all that follows
+# from it. A view follows from it if the repair leaves at most half of its evidence.
+_OWN, _LEFT = 0.1, 0.5
 
 
 @dataclass
@@ -41,6 +46,7 @@ class EvidenceView:
     evidence: float
     attributes: set[int]  # the attributes involved
     also: list[EvidenceView] = field(default_factory=list)
+    culprits: tuple[int, ...] = ()  # the attributes whose wrong values the others follow from
 
     @property
     def total(self) -> float:
@@ -51,8 +57,11 @@ class EvidenceView:
 class RowExplainer:
     """Explains rows that were scored together."""
 
-    def __init__(self, words: ModelWords, rows: ScoredRows) -> None:
+    def __init__(
+        self, words: ModelWords, rows: ScoredRows, repaired: Repaired, usual: float
+    ) -> None:
         self.words, self.access = words, words.access
+        self.repaired, self.repair_words, self.usual = repaired, RepairWords(words, usual), usual
         self.values, self.rows, parts = rows.values, rows, rows.parts
         self.leaves, self.nodes = self.access.leaves(parts), parts.nodes(self.access.model)
         self.log_omega = parts.log_likelihoods(self.access.model)
@@ -60,9 +69,7 @@ class RowExplainer:
         self.evidence = {kind: each for kind, each in evidence.items() if each is not None}
         # Anomalous contexts (leaves) with nearly the same rows have a common number.
         self.groups = similar_contexts(self.access)
-        given = self.access.model.schema.columns
-        # Of a facet the name of the column that its evidence is credited to.
-        self.names = [given[column.sources[0]].name for column in self.access.columns]
+        self.names = [self.access.column_name(m) for m in range(len(self.access.columns))]
         self.cells: Floats = sum(self.evidence.values())
         self.association = association(parts)
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))
@@ -75,11 +82,18 @@ class RowExplainer:
         evidence = math.fsum(cells)
         # Nearly every cell has a trace of evidence; merging traces would only take time.
         negligible = 0.0 if top is None else NEGLIGIBLE * evidence
-        listed = views = self._merged_views(row, negligible)
+        found = self.repaired.replacements[row]
+        is_told = evidence > self.usual and bool(found) and found[0].removed > evidence / 2
+        views = self._merged_views(row, negligible, found[0].cells if is_told else ())
+        listed = views
         if top is not None:
             listed = [view for view in views[:top] if view.total >= MIN_SHARE * evidence]
         listed = sorted(listed, key=lambda view: view.kind in ("isolation", "neighbours"))
         rest = evidence - math.fsum(view.total for view in listed)
+        repairs = tuple(
+            self.repair_words.repair(one, self.values[:, row], self.rows.unknown[row], evidence)
+            for one in found
+        )
         return RowExplanation(
             label=label,
             score=-math.expm1(-evidence),
@@ -90,10 +104,17 @@ class RowExplainer:
             n_rest=len(views) - len(listed),
             by_association=bool(self.association[row] > evidence / 2),
             cells=_by_name(self.names, cells),
+            repairs=repairs,
+            repair_text=repairs[0].text if is_told else "",
         )
 
-    def _merged_views(self, row: int, negligible: float) -> list[EvidenceView]:
-        """Return the views of a row with more evidence than ``negligible``, strongest first."""
+    def _merged_views(
+        self, row: int, negligible: float, culprits: tuple[int, ...]
+    ) -> list[EvidenceView]:
+        """Return the views of a row with more evidence than ``negligible``, strongest first.
+
+        What follows from a wrong value of the ``culprits`` comes before all others.
+        """
 
         def view(kind: ReasonKind, m: int, node: int, evidence: float) -> EvidenceView:
             involved = {m, *self.access.ranges(node)}
@@ -109,9 +130,32 @@ class RowExplainer:
             elif evidence.sum() > negligible:
                 m = int(evidence.argmax())
                 found[kind] = [view(kind, m, self.access.roots[m], float(evidence.sum()))]
-        found["pattern"] = _merge_relations(found["pattern"])
+        causes, others = self._folded(found["pattern"], row, culprits)
+        found["pattern"] = _merge_relations(others)
         found["context"] = _merge_contexts(found["context"], self.groups)
-        return _strongest_first([view for views in found.values() for view in views])
+        return causes + _strongest_first([view for views in found.values() for view in views])
+
+    def _folded(
+        self, views: list[EvidenceView], row: int, culprits: tuple[int, ...]
+    ) -> tuple[list[EvidenceView], list[EvidenceView]]:
+        """Fold what follows from wrong values under the views of these; return both kinds."""
+        left = self.repaired.parts.pattern[:, row]
+        views = _strongest_first(views)
+        explained = [view for view in views if left[view.attribute] <= _LEFT * view.evidence]
+        if not culprits or not explained:
+            return [], views
+        least = _OWN * sum(view.evidence for view in explained)
+        own = [view for view in explained if view.attribute in culprits and view.evidence >= least]
+        causes = [group[0] for group in _relations(own or explained[:1])]
+        others = [view for view in views if view not in causes]
+        follows = [
+            view
+            for view in others
+            if view in explained or any(_mirrors(view, cause) for cause in causes)
+        ]
+        causes[0].culprits = culprits
+        causes[0].also.extend(follows)
+        return causes, [view for view in others if view not in follows]
 
     def _reason(self, view: EvidenceView, row: int, evidence: float) -> Reason:
         """Put a view, and those that are the same finding, into words."""
@@ -150,8 +194,15 @@ class RowExplainer:
             text = sentences.rarer_sentence(who, typical.text, more_frequent, clause)
         else:
             text = sentences.pattern_sentence(who, column.name, typical, clause)
+        if view.culprits:
+            least = MIN_SHARE * evidence
+            others = [other for other in others if other.evidence >= least]
+            others = [other for other in others if other.attribute not in view.culprits]
         names = [self.words.column(other.attribute).name for other in others]
-        text += sentences.either_sentence(names)
+        if view.culprits:
+            text += sentences.consequences_sentence(names, len(view.culprits))
+        else:
+            text += sentences.either_sentence(names)
         likelihood = math.exp(self.log_omega[attribute, row])
         return replace(reason, typical=typical, likelihood=likelihood, text=text)
 
@@ -220,12 +271,17 @@ def _relations(views: list[EvidenceView]) -> list[list[EvidenceView]]:
     groups: list[list[EvidenceView]] = []
     for view in _strongest_first(views):
         for group in groups:
-            if view.attribute in group[0].attributes and group[0].attribute in view.attributes:
+            if _mirrors(view, group[0]):
                 group.append(view)
                 break
         else:
             groups.append([view])
     return groups
+
+
+def _mirrors(one: EvidenceView, other: EvidenceView) -> bool:
+    """Tell whether each of two views is about the target of the other."""
+    return one.attribute in other.attributes and other.attribute in one.attributes
 
 
 def _representative(group: list[EvidenceView], views: list[EvidenceView]) -> EvidenceView:

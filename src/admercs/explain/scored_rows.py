@@ -19,6 +19,7 @@ from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Explanations, FrameKind, label_text
 from admercs.explain.row_explainer import RowExplainer
 from admercs.facets import prepare
+from admercs.pipeline.repair_search import RepairSearch
 from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
@@ -44,7 +45,9 @@ class ScoredRows:
         self, model: Model, top: int | None, noun: str = "rows", frame: FrameKind | None = None
     ) -> Explanations:
         """Explain these rows, with at most ``top`` reasons each; None for all."""
-        explainer = RowExplainer(ModelWords(model, noun), self)
+        search = RepairSearch(model)
+        repaired = search.search(self.values, self.parts)
+        explainer = RowExplainer(ModelWords(model, noun), self, repaired, search.usual)
         rows = (explainer.explain(k, label, top) for k, label in enumerate(self.labels))
         return Explanations(tuple(rows), frame)
 

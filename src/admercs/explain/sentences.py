@@ -73,6 +73,19 @@ def either_sentence(names: list[str]) -> str:
     return f" {_capital(join(names, 'and'))} {verb} not fit either." if names else ""
 
 
+def consequences_sentence(names: list[str], n_wrong: int) -> str:
+    """Name the attributes that are odd only because of one or two wrong values."""
+    named = names if len(names) <= 3 else names[:2]
+    who = join(named, "and")
+    if len(named) < len(names):
+        who = f"{', '.join(named)} and {len(names) - len(named)} more"
+    verb = "look" if _is_plural(names) else "looks"
+    # A name of its own spelling begins the list, or a plain word, which is written large.
+    who = _capital(named[0]) + who.removeprefix(named[0]) if names else ""
+    what = "it" if n_wrong == 1 else "these values"
+    return f" {who} {verb} odd only because of {what}." if names else ""
+
+
 def converse_sentence(target: str, names: list[str]) -> str:
     """Name the attributes that follow from the target of a pattern in turn."""
     verb = "follow" if _is_plural(names) else "follows"
@@ -100,3 +113,13 @@ def isolation_sentence(noun: Noun, nearest: str, names: list[str], *, far: bool)
         return f"{few}."
     who = f"No other {noun.singular} is much like this one" if far else few
     return f"{who} (nearest: {nearest}, which differs in {join(names, 'and')})."
+
+
+def repair_sentence(clauses: list[str], rest: str) -> str:
+    """State what would be odd if some values were others."""
+    return f"If {join(clauses, 'and')}, {rest}."
+
+
+def exchange_sentence(names: list[str], rest: str) -> str:
+    """State what would be odd if two values changed places."""
+    return f"If {join(names, 'and')} changed places, {rest}."

@@ -212,6 +212,14 @@ def lazy_cells(model: Model, table: DataFrame) -> Any:
     return _lazy(model, table, score_cells, make, np.zeros((0, len(names))))
 
 
+def lazy_lines(detector: Any, table: DataFrame, find: Function, *args: Any) -> Any:
+    """Return the lines of a frame that a function finds in each partition, as a lazy table."""
+    shared = dask.delayed(detector, pure=False, traverse=False)
+    # What the columns hold is seen in a frame without rows.
+    meta = find(table._meta.iloc[:0], detector, *args)
+    return table.map_partitions(find, shared, *args, meta=meta)
+
+
 def _series(finish: Finish, name: str, evidence: Floats, index: pd.Index) -> pd.Series:
     return pd.Series(finish(evidence), index=index, name=name)
 

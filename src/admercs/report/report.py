@@ -105,7 +105,6 @@ def _hash(text: str) -> str:
 class ReportMixin(ExplainMixin):
     """Explanations and reports of a fitted detector."""
 
-    offset_: float
     contamination: Any
 
     def report(

@@ -1,0 +1,101 @@
+"""Repairs in words: what a value should have been, and what would be odd then."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from admercs.arrays import Floats
+from admercs.explain.column_words import TICKS, ColumnWords, decimals_for
+from admercs.explain.model_words import ModelWords
+from admercs.explain.records import Repair
+from admercs.explain.sentences import exchange_sentence, repair_sentence
+from admercs.explain.slips import find_slip
+from admercs.pipeline.repair_search import Replacement
+
+Unknown = dict[int, str | None]  # categories that the model does not know, by attribute
+
+_PER_RANGE = 10  # an expected number is written in so many steps of what is typical
+_RARE = 0.005  # a category or one of few numbers that so many rows have is no slip
+_TIME_STEPS = (86_400, 3_600, 60, 1)  # seconds
+
+
+class RepairWords:
+    """Puts the replacements that were found into words; ``usual`` evidence is nothing odd."""
+
+    def __init__(self, words: ModelWords, usual: float) -> None:
+        self._words, self._usual = words, usual
+
+    def repair(self, found: Replacement, row: Floats, unknown: Unknown, evidence: float) -> Repair:
+        """Say what one or two cells should have been; `row` has the values they have."""
+        removed, cells = found.removed, found.cells
+        nodes = found.nodes or (None,) * len(cells)
+        first, *others = (
+            replace(self._cell(cell, value, node, row, unknown), evidence_removed=removed)
+            for cell, value, node in zip(cells, found.values, nodes, strict=True)
+        )
+        rest = f"{removed / evidence:.0%} of the evidence would be gone"
+        if evidence - removed <= self._usual:
+            rest = f"nothing about this {self._words.noun.singular} would be odd"
+        if found.nodes:
+            text = repair_sentence([each.text for each in (first, *others)], rest)
+        else:
+            text = exchange_sentence([self._words.column(cell).name for cell in cells], rest)
+        return replace(first, also=tuple(others), text=text)
+
+    def _cell(
+        self, cell: int, value: float, node: int | None, row: Floats, unknown: Unknown
+    ) -> Repair:
+        """Say what one cell should have been; its text is a clause."""
+        words, access, own = self._words.column(cell), self._words.access, float(row[cell])
+        region, about = (value, value), ""
+        if node is not None and access.continuous[cell] and not math.isnan(value):
+            holds = (ends for ends in access.typical_region(node) if ends[0] <= value <= ends[1])
+            region = next(holds, region)
+            value, about = rounded(words, value, region), "about "
+        given, raw = words.native(own), unknown.get(cell)
+        ends = (words.native(end) if math.isfinite(end) else None for end in region)
+        was_given = raw if given is None else given
+        slip = "" if self._is_usual(cell, own) else find_slip(was_given, words.native(value), *ends)
+        was = "missing" if math.isnan(own) else words.exact_text(own)
+        if raw is not None:
+            was = words.category(raw)
+        should = "empty" if math.isnan(value) else words.value_text(value)
+        text = f"{words.name} were {about}{should} instead of {was}"
+        if math.isnan(own):
+            text = f"{words.name} were recorded ({about}{should})"
+        return Repair(
+            column=access.column_name(cell),
+            value=was_given,
+            value_text=words.value_text(own, "" if raw is None else was),
+            expected=words.native(value),
+            expected_text=should,
+            typical=None if node is None else self._words.typical(node),
+            slip=slip,
+            text=f"{text} ({slip})" if slip else text,
+        )
+
+    def _is_usual(self, cell: int, own: float) -> bool:
+        """Tell whether several rows have a value: then it is no slip, even if it looks like one."""
+        access = self._words.access
+        if access.continuous[cell] or math.isnan(own):
+            return False
+        root = access.roots[cell]
+        return access.own_count(root, own) > max(1, _RARE * access.sizes[root])
+
+
+def rounded(words: ColumnWords, x: float, region: tuple[float, float]) -> float:
+    """Round an expected working value to the digits that matter; it stays within a region."""
+    low, high = region
+    step = max(high - low if math.isfinite(high - low) else 0.0, words.step) / _PER_RANGE
+    column = words.column
+    if words.whole:
+        near = float(round(x))
+    elif column.display == "number":
+        near = round(x + column.origin, decimals_for(step)) - column.origin
+    else:  # times: whole days, hours, minutes or seconds
+        ticks = TICKS.get(column.unit, 1)
+        fits = (each * ticks for each in _TIME_STEPS if each * ticks <= step)
+        unit = words.day or next(fits, 1)
+        near = float(round((x + column.origin) / unit) * unit - column.origin)
+    return near if words.day or low <= near <= high else x

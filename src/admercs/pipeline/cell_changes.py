@@ -1,0 +1,44 @@
+"""Rows with other values in some cells: what is made of a cell changes with it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from admercs.arrays import Floats, Ints, ShortInts
+from admercs.pipeline.expected_values import ExpectedValues
+from admercs.pipeline.model import Model
+
+
+class CellChanges:
+    """Changes cells of rows. A cell goes by the number of its first attribute.
+
+    That is the column itself, or a facet of it if the column is set aside. The facets of a cell
+    that is changed become what is expected of them: a right value has the usual form.
+    """
+
+    def __init__(self, model: Model, expected: ExpectedValues) -> None:
+        self._expected = expected
+        first: dict[int, int] = {}
+        used = model.schema.used
+        for m in sorted(range(len(used)), key=lambda m: used[m].facet is not None):
+            first.setdefault(used[m].sources[0], m)
+        self.cell_of = np.array([first[column.sources[0]] for column in used])
+        self._others = np.flatnonzero(self.cell_of != np.arange(len(used)))
+
+    def by_cell(self, amounts: Floats) -> Floats:
+        """Add up what the attributes of each cell have (attributes x rows)."""
+        if len(self._others):
+            amounts = amounts.copy()
+            np.add.at(amounts, self.cell_of[self._others], amounts[self._others])
+            amounts[self._others] = 0.0
+        return amounts
+
+    def made(self, values: Floats, leaf: ShortInts, row: Ints, cells: Ints, new: Floats) -> Floats:
+        """Return some of the rows (columns x rows) with new values in cells (rows x cells)."""
+        block, number = np.ascontiguousarray(values[:, row]), np.arange(len(row))
+        for cell, value in zip(cells.T, new.T, strict=True):
+            block[cell, number] = value
+        for facet in self._others.tolist():
+            changed = np.flatnonzero((cells == self.cell_of[facet]).any(axis=1))
+            block[facet, changed] = self._expected.at(leaf[facet, row[changed]])
+        return block

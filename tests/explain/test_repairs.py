@@ -1,0 +1,125 @@
+"""What a value should have been, in words and as a frame of proposals."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from admercs import ADMERCS
+from admercs.datasets import make_electric_vehicles
+
+CITIES = np.array(["Berlin", "Hamburg", "Leipzig", "Dresden"])
+
+
+def orders(n: int = 800) -> pd.DataFrame:
+    """Make orders whose columns follow from each other, so that a wrong value can be told."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 4, n)
+    net = (20.0 * (kind + 1) + rng.normal(scale=0.5, size=n)).round(2)
+    day = np.datetime64("2024-01-01") + 60 * kind + rng.integers(0, 5, n)
+    table = {
+        "city": CITIES[kind],
+        "net (EUR)": net,
+        "total (EUR)": (1.19 * net + rng.normal(scale=0.2, size=n)).round(2),
+        "items": kind + 1,
+        "paid on": day.astype("M8[s]"),
+    }
+    return pd.DataFrame(table)
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return orders()
+
+
+@pytest.fixture(scope="module")
+def model(table: pd.DataFrame) -> ADMERCS:
+    return ADMERCS().fit(table)
+
+
+def with_error(table: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
+    row = table[table["net (EUR)"] == 60.34].head(1).copy()
+    row[column] = row[column].astype(object)
+    row.loc[:, column] = [value]
+    return row.infer_objects()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        ("net (EUR)", 603.4, "EUR instead of 603.4 (10 times too large?)"),
+        ("net (EUR)", -60.34, "EUR instead of -60.34 (wrong sign?)"),
+        ("city", "Leipizg", "If city were Leipzig instead of Leipizg (typing error?)"),
+        ("city", "Hamburg", "If city were Leipzig instead of Hamburg"),
+        ("items", 1, "If items were 3 instead of 1"),
+        ("paid on", pd.Timestamp("2023-05-02"), "instead of 2023-05-02 (a year too early?)"),
+    ],
+)
+def test_sentences(model: ADMERCS, table: pd.DataFrame, column, value, sentence) -> None:
+    row = model.explain(with_error(table, column, value), noun="orders")[0]
+    assert row.repairs[0].column == column
+    assert row.repair_text.endswith(", nothing about this order would be odd.")
+    assert sentence in row.repair_text
+    assert str(row).splitlines()[1] == f"  {row.repair_text}"
+    assert row.reasons[0].target == column
+
+
+def test_expected_values_are_values_of_the_column(model: ADMERCS, table: pd.DataFrame) -> None:
+    def first(column: str, value: Any) -> Any:
+        return model.explain(with_error(table, column, value))[0].repairs[0]
+
+    assert first("city", "Hamburg").expected == "Leipzig"
+    assert first("items", 1).expected == 3
+    day = first("paid on", pd.Timestamp("2023-05-02"))
+    assert isinstance(day.expected, dt.datetime)
+    assert day.expected.time() == dt.time()
+    net = first("net (EUR)", 600.0)
+    assert net.expected == round(net.expected, 2) == pytest.approx(60, abs=1)
+    low, high = net.typical.intervals[0]
+    assert low <= net.expected <= high
+    assert net.value == 600
+    assert net.value_text == "600 EUR"
+
+
+def test_an_ordinary_row_is_not_told_what_to_repair(model: ADMERCS, table: pd.DataFrame) -> None:
+    rows = model.explain(table)
+    assert sum(bool(row.repair_text) for row in rows) < 0.1 * len(rows)
+
+
+def test_a_missing_value_has_a_repair(model: ADMERCS, table: pd.DataFrame) -> None:
+    row = model.explain(with_error(table, "items", None).astype({"items": float}))[0]
+    assert row.repairs[0].text.startswith("If items were recorded (3), ")
+    assert row.repairs[0].value is None
+
+
+def test_repairs_are_ready_for_json(model: ADMERCS, table: pd.DataFrame) -> None:
+    row = model.explain(with_error(table, "paid on", pd.Timestamp("2023-05-02")))[0].to_dict()
+    again = json.loads(json.dumps(row, allow_nan=False))
+    assert again["repairs"][0]["column"] == "paid on"
+    assert again["repairs"][0]["expected"].startswith("2024-0")
+
+
+def test_proposals_come_in_the_library_of_the_table() -> None:
+    cars = make_electric_vehicles(0, as_frame="pandas").table
+    before = cars.copy(deep=True)
+    model = ADMERCS().fit(cars)
+    frame = model.repair(cars, noun="cars")
+    pd.testing.assert_frame_equal(cars, before)
+    assert list(frame.columns[:4]) == ["label", "column", "value", "expected"]
+    assert len(frame) > 5
+    flagged = model.predict(cars) < 0
+    assert flagged[frame["label"]].all()
+    assert (frame["evidence_removed"] > frame["evidence"] / 2).all()
+    other = model.repair(pl.from_pandas(cars), noun="cars")
+    assert other["text"].to_list() == frame["text"].to_list()
+    columns = model.repair(cars.to_dict("list") | {"production date": cars["production date"]})
+    assert columns["column"] == frame["column"].tolist()
+    lazy = model.repair(dd.from_pandas(cars, npartitions=3), noun="cars")
+    pd.testing.assert_frame_equal(lazy.compute().reset_index(drop=True), frame, check_dtype=False)
