@@ -6,6 +6,7 @@ from admercs.datasets.folder import DamagedFileError, DataNotFoundError, data_fo
 from admercs.datasets.hics import HICS_DIMENSIONS, load_hics
 from admercs.datasets.labelled import LabelledArray, LabelledTable
 from admercs.datasets.oddbench import OddBenchSet, list_oddbench, load_oddbench
+from admercs.datasets.orders import ORDER_ERRORS, make_orders
 from admercs.datasets.patterns import PATTERNS, draw_pattern
 from admercs.datasets.real_tables import TABLES, load_table
 from admercs.datasets.synthetic import (
@@ -24,6 +25,7 @@ __all__ = [
     "CAMPOS_HD",
     "ERRORS",
     "HICS_DIMENSIONS",
+    "ORDER_ERRORS",
     "PATTERNS",
     "TABLES",
     "DamagedFileError",
@@ -46,6 +48,7 @@ __all__ = [
     "load_oddbench",
     "load_table",
     "make_electric_vehicles",
+    "make_orders",
     "make_synth_c",
     "make_synth_cs",
     "make_synth_i",

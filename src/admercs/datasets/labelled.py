@@ -26,6 +26,8 @@ class LabelledTable:
         For every anomalous row the columns that are together out of the ordinary.
     description : str
         What the table is about.
+    clean : data frame or None
+        The table before values were made wrong, where that is known.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class LabelledTable:
     kind: np.ndarray
     odd_columns: dict[int, tuple[str, ...]] = field(default_factory=dict)
     description: str = ""
+    clean: Any = None
 
     @property
     def is_anomaly(self) -> np.ndarray:
