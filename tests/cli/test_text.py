@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from admercs.cli.console import clean, counted
-from admercs.cli.csvfile import _delimiter_in
+from admercs.cli.csvfile import _find_header
 from admercs.cli.databases import quoted, quoted_files, sql_text
 from admercs.cli.errors import listed, os_error, shown
 
@@ -22,9 +22,9 @@ from admercs.cli.errors import listed, os_error, shown
         (shown("café.csv"), "café.csv"),
         (quoted('a "b" c'), '"a ""b"" c"'),
         (sql_text("it's"), "'it''s'"),
-        (_delimiter_in('"a;b",c,d'), ","),
-        (_delimiter_in("a\tb"), "\t"),
-        (_delimiter_in("lonely"), ","),
+        (_find_header(['"a;b",c,d\n'], None, False)[0], ","),
+        (_find_header(["a\tb"], None, False)[0], "\t"),
+        (_find_header(["lonely"], None, False), (",", ["lonely"], 0)),
     ],
 )
 def test_small_texts(made, expected):

@@ -6,8 +6,8 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -109,14 +109,18 @@ def demo(options: Namespace) -> None:
     detect(make_parser().parse_args(arguments))
 
 
+@contextmanager
 def _open(
     options: Namespace, sources: Sequence[str], model: ADMERCS | None = None
-) -> AbstractContextManager[SourceTable]:
+) -> Iterator[SourceTable]:
     names = {field.name for field in fields(ReadOptions)}
     given = {name: value for name, value in vars(options).items() if name in names}
     schema = None if model is None else model.model_.schema
     expected = {} if schema is None else dict(zip(schema.names, schema.kinds, strict=True))
-    return open_table(sources, ReadOptions(**given, expected=expected))
+    with open_table(sources, ReadOptions(**given, expected=expected)) as table:
+        for text in table.notes:
+            note(text, options.quiet)
+        yield table
 
 
 def _match_columns(model: ADMERCS, path: str, table: SourceTable) -> list[str]:

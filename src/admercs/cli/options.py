@@ -18,7 +18,8 @@ MAX_COLUMNS = 2_000
 
 _SOURCES = """\
 a table can be
-  a file       CSV, TSV (also .gz, .zst, .bz2, .xz), Parquet, JSON lines, ARFF
+  a file       CSV, TSV (also .gz, .zst, .bz2, .xz, .zip), Parquet, Feather, JSON lines, ARFF,
+               workbooks (.xlsx, .xls, .ods) with admercs[excel]
   several      trips/*.parquet, or a folder
   a database   a DuckDB or SQLite file, with --table if it holds several
   a query      "select * from 'trips/*.parquet' where year = 2025" over any of these;
@@ -86,11 +87,12 @@ _LEARNING = f"""
 --seed SEED  seed of that sample (default: 0)
 """
 _READING = """
---table NAME  the table of a database
+--table NAME  the table of a database, or the sheet of a workbook by its name or number
 --delimiter C  CSV: what separates fields (tab: \\t)
---encoding ENCODING  CSV, ARFF: the encoding, such as latin-1
---missing TEXT  CSV: what stands for a missing value, can be repeated
-    (default: nothing at all, NA, N/A, NaN, nan, null, NULL and ?)
+--encoding ENCODING  CSV, ARFF: the encoding, such as latin-1 (default: utf-8, or utf-16 where the
+    file begins like it)
+--missing TEXT  what stands for a missing value, such as -99, beside the usual texts (nothing at
+    all, NA, N/A, NaN, nan, null, NULL and ?); can be repeated
 --no-header  CSV: the first line is a row already
 """
 _ROLES = """
@@ -221,8 +223,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "--seed SEED": {"type": int, "default": 0},
     "--table NAME": {"dest": "table_name"},
     "--delimiter C": {"type": _delimiter},
-    "--encoding ENCODING": {"default": "utf-8"},
-    "--missing TEXT": {"action": "append"},
+    "--missing TEXT": {"action": "append", "default": []},
     "--reasons": {"choices": ("flagged", "all", "none"), "default": "flagged"},
     "--row ROW": {"action": "append", "default": []},
     "--noun NOUN": {"type": _word, "default": "rows"},

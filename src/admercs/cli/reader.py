@@ -49,6 +49,11 @@ class SourceTable:
     _source: Source
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of how the source is read."""
+        return self._source.notes
+
+    @property
     def batch_rows(self) -> int:
         """Rows that are in memory at a time."""
         return min(_MOST, max(_FEWEST, _CELLS // max(1, len(self.columns))))

@@ -18,10 +18,12 @@ import duckdb
 import pyarrow as pa
 
 from admercs.cli import csvfile, databases
-from admercs.cli.csvfile import COMPRESSED, MAX_LINE, MISSING, ReadOptions, Source, open_text
+from admercs.cli.csvfile import COMPRESSED, MAX_LINE, ReadOptions, Source, open_text
 from admercs.cli.databases import NamedFile, quoted, quoted_files, sql_text
 from admercs.cli.errors import UsageError, UserError, os_errors, shown
 from admercs.cli.sinks import FileId, file_id
+from admercs.cli.workbooks import SHEETS, is_workbook, read_feather, read_sheet
+from admercs.table.readings import MISSING
 
 _QUERY = re.compile(r"[\s(]*(select|with|from|values|pivot|unpivot)\b", re.IGNORECASE)
 _FORMATS = {
@@ -29,10 +31,34 @@ _FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     ".arff": "arff",
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), "feather"),
+    **dict.fromkeys(SHEETS, "workbook"),
 }
 _FIRST_BYTES = re.compile(
-    rb"(?P<sqlite>SQLite format 3\0)|(?P<parquet>PAR1)|.{8}(?P<duckdb>DUCK)", re.DOTALL
+    rb"(?P<sqlite>SQLite format 3\0)|(?P<parquet>PAR1)|.{8}(?P<duckdb>DUCK)"
+    rb"|(?P<feather>ARROW1)|(?P<workbook>\xd0\xcf\x11\xe0)",
+    re.DOTALL,
 )
+# What files are that hold no table, or none that can be read, by their first bytes.
+_OTHERS = {
+    b"FEA1": "a Feather file of the first version",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"<!DOCTYPE": "a web page",
+    b"<!doctype": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "an XML document",
+    b"\x89HDF": "an HDF5 file",
+    b"<stata_dta": "a Stata file",
+    b"$FL2": "an SPSS file",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"Rar!": "a RAR archive",
+    b"\x80\x04": "a Python pickle",
+    b"\x80\x05": "a Python pickle",
+    b"RDX": "an R workspace",
+}
 _SEVERAL = {"csv", "parquet", "json"}  # of these, several files can be one table
 _DATABASES = {".db", ".duckdb", ".ddb", ".sqlite", ".sqlite3"}
 _IN_FOLDERS = (".parquet", ".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".ndjson")
@@ -75,7 +101,7 @@ class SourceFinder:
         for named in reversed(places):
             # A text may be a table to DuckDB, but not a database.
             query = f"{query[: named.start]}{quoted(named.file)}{query[named.end :]}"
-        source = Source("query", query, {}, reading.encoding, is_query=True)
+        source = Source("query", query, is_query=True)
         with source.errors():
             found = self._connection.extract_statements(query)
         if len(found) != 1 or found[0].type != duckdb.StatementType.SELECT:
@@ -87,7 +113,8 @@ class SourceFinder:
             read = self._one(file, replace(reading, table_name=".".join(parts) or None))
             with read.errors():
                 self._create_view(file, parts, read.sql)
-            source = replace(source, delimiters={**source.delimiters, **read.delimiters})
+            layouts = {**source.layouts, **read.layouts}
+            source = replace(source, layouts=layouts, notes=(*source.notes, *read.notes))
         for path in map(_path, arguments):
             files = [path] if os.path.isfile(path) else _matching(path)
             self.inputs |= {file_id(file.stat()) for file in files}
@@ -120,23 +147,35 @@ class SourceFinder:
         if path.stat().st_size == 0:
             raise UserError(f"{name} is empty.")
         form = _format(path)
-        if form not in ("sqlite", "duckdb") and reading.table_name is not None:
+        if form not in ("sqlite", "duckdb", "workbook") and reading.table_name is not None:
             what = f"{name} has no table {reading.table_name!r}"
-            raise UserError(f"{what}: it is neither a DuckDB nor an SQLite file.")
+            raise UserError(f"{what}: it is neither a DuckDB nor an SQLite file, nor a workbook.")
         if form in _SEVERAL:
             return self._many([path], name, reading)
         self.inputs.add(file_id(path.stat()))
-        if form == "arff":
-            # A name of its own: a query may read several.
-            registered = f"admercs {shown(path.resolve())}"
-            self._connection.register(registered, _read_arff(path, reading.encoding))
-            return Source(name, f"select * from {quoted(registered)}")
+        if form in ("arff", "feather", "workbook"):
+            return self._registered(path, name, form, reading)
         if form == "sqlite":
             table, sql = databases.table_in_sqlite(path, reading.table_name, next(self._copies))
         else:
             path = self._for_duckdb(path)
             table, sql = databases.table_in_duckdb(path, reading.table_name, self._connection)
         return Source(f"{name}, {table}", sql)
+
+    def _registered(self, path: Path, name: str, form: str, reading: ReadOptions) -> Source:
+        """Read a file that DuckDB cannot read."""
+        notes: tuple[str, ...] = ()
+        if form == "workbook":
+            sheet, table, notes = read_sheet(path, name, reading)
+            name = f"{name}, {sheet}"
+        elif form == "feather":
+            table = read_feather(path)
+        else:
+            table = _read_arff(path, reading.encoding or "utf-8")
+        # A name of its own: a query may read several.
+        registered = f"admercs {name} {shown(path.resolve())}"
+        self._connection.register(registered, table)
+        return Source(name, f"select * from {quoted(registered)}", notes=notes)
 
     def _spool(self) -> Path:
         """Copy standard input to a file, since tables are read more than once."""
@@ -170,15 +209,17 @@ class SourceFinder:
         return Source(name, f"select * from read_{forms.pop()}({files})")
 
     def _csv(self, paths: Sequence[Path], name: str, reading: ReadOptions) -> Source:
-        plain, delimiter = csvfile.prepare_csv(name, paths, reading, self._copies)
+        plain, layouts = csvfile.prepare_csv(name, paths, reading, self._copies)
+        delimiter, _, n_before = layouts[paths[0]]
         is_large = sum(path.stat().st_size for path in plain) > _WHOLE_FILE_BYTES
         sql = f"""select * from read_csv(
             [{", ".join(map(self._in_sql, plain))}], delim = {sql_text(delimiter)}, quote = '"',
             escape = '"', comment = '', header = {not reading.no_header}, skip = 0,
             null_padding = false, ignore_errors = false, max_line_size = {MAX_LINE},
             sample_size = {_SAMPLE_LINES if is_large else -1}, allow_quoted_nulls = true,
-            nullstr = [{", ".join(map(sql_text, reading.missing or MISSING))}])"""
-        source = Source(name, sql, dict.fromkeys(paths, delimiter), reading.encoding)
+            nullstr = [{", ".join(map(sql_text, (*MISSING, *reading.missing)))}])"""
+        told = f"line {n_before + 1} was taken for the header, and {n_before} before it left out"
+        source = Source(name, sql, layouts, notes=(f"{name}: {told}",) if n_before else ())
         if "text" not in reading.expected.values():
             return source
         with source.errors():
@@ -243,6 +284,14 @@ def _format(path: Path) -> str:
         start = stream.read(16)
     if known := _FIRST_BYTES.match(start):
         return str(known.lastgroup)
+    if csvfile.is_zip(path):
+        if is_workbook(path):
+            return "workbook"
+        if (member := csvfile.ending(path)) not in ("", ".csv", ".tsv", ".txt", ".tab"):
+            raise UserError(f"{path} holds a {member} file: unpack it and name that.")
+        return "csv"
+    if what := next((what for bytes, what in _OTHERS.items() if start.startswith(bytes)), None):
+        raise UserError(f"{path} is {what}, not a table: save the table as CSV, Excel or Parquet.")
     if (name := csvfile.ending(path)) in _FORMATS:
         return _FORMATS[name]
     if name in _DATABASES:
