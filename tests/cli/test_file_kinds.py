@@ -14,7 +14,8 @@ from admercs.cli.reader import open_table
 
 CSV = "name,v\ncafé,1\nthé,2\n"
 TABLE = {"name": ["café", "thé"], "v": [1, 2]}
-_CONTENT = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+_CONTENT = """<?xml version="1.0"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
 <Default Extension="xml" ContentType="application/xml"/></Types>"""
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
