@@ -79,7 +79,15 @@ def make_extra() -> dict[str, Any]:
     """Return what a detector with default parameters keeps beside its model."""
     names = ("method", "max_depth", "min_samples_leaf", "max_bins", "n_iter", "n_jobs")
     parameters = dict.fromkeys((*names, "random_state"))
-    parameters |= {"nominal": "auto", "contamination": "auto", "novelty": False, "verbose": 0}
+    parameters |= {
+        "nominal": "auto",
+        "contamination": "auto",
+        "novelty": False,
+        "missing": None,
+        "decimal": None,
+        "dayfirst": None,
+        "verbose": 0,
+    }
     return {"parameters": parameters, "offset": -3.0, "n_iter": 2}
 
 

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats
-from admercs.facets import prepare
+from admercs.facets import prepare, summarise_facets
 from admercs.pipeline.rows import Kept
 from admercs.table import merge_summaries, read_frame, summarise
+from admercs.table.columns import Facet
 from admercs.table.prepared import Prepared
+from admercs.table.reading_frame import TableReading
+from admercs.table.readings import ReadingRules
 from admercs.table.schema import Schema
-from admercs.table.summary import TableSummary
+from admercs.table.summary import ColumnSummary, TableSummary, merge_columns
 
 
 class RowsInPieces:
@@ -29,9 +32,18 @@ class RowsInPieces:
         self._frames = [read_frame(cut[a:b], allow_empty=True) for a, b in pairwise(self._ends)]
         self.tables: list[Prepared] = []
 
-    def summary(self, nominal: Any) -> TableSummary:
-        parts = [summarise(frame, nominal, partition=k) for k, frame in enumerate(self._frames)]
-        return merge_summaries(parts)
+    def summary(self, nominal: Any, rules: Any = None) -> TableSummary:
+        self._how = TableReading(rules or ReadingRules())
+        frames = enumerate(map(self._how.frame, self._frames))
+        return merge_summaries(summarise(frame, nominal, k, rules) for k, frame in frames)
+
+    def read_as(self, how: TableReading) -> tuple[ColumnSummary, ...]:
+        self._how = how
+        return merge_columns(how.summarise(frame) for frame in self._frames)
+
+    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+        frames = map(self._how.frame, self._frames)
+        return merge_columns(summarise_facets(frame, facets) for frame in frames)
 
     def open(self, schema: Schema) -> None:
         self.tables = [prepare(frame, schema) for frame in self._frames]

@@ -29,6 +29,8 @@ from admercs.pipeline.score import score_cells, score_evidence
 from admercs.progress import progress_printer
 from admercs.report.report import ReportMixin
 from admercs.table import Column, read_frame
+from admercs.table.readings import ReadingRules
+from admercs.table.summary import text_category
 
 __all__ = ["ADMERCS", "ModelFileError"]
 
@@ -70,6 +72,13 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         Whether the training rows are known to be normal and new rows are asked about. Then nothing
         in the training table is distrusted, and the line that `predict` draws follows from rows
         that were not trained on (cross-fitting in five folds, in memory).
+    missing : list of str or numbers, default=None
+        What stands for a missing value in this table and in all later ones, such as ``[-99]``. In
+        texts that are to be numbers or dates, the usual texts do so besides, such as ``"NA"``.
+    decimal : {".", ","}, default=None
+        The sign before the decimals of numbers that are texts. None: decided for each column.
+    dayfirst : bool, default=None
+        Whether ``"03/04/2021"`` is in April. None: decided for each column.
     n_jobs : int, default=None
         Threads; None is one, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -120,6 +129,9 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         "nominal": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right"), dict],
         "novelty": ["boolean"],
+        "missing": [list, tuple, None],
+        "decimal": [StrOptions({".", ","}), None],
+        "dayfirst": ["boolean", None],
         "n_jobs": [
             Interval(Integral, 1, 4096, closed="both"),
             Interval(Integral, -4096, -1, closed="both"),
@@ -140,6 +152,9 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         nominal: Literal["auto"] | Sequence[str | int] = "auto",
         contamination: str | float | dict[str, float] = "auto",
         novelty: bool = False,
+        missing: Sequence[str | float] | None = None,
+        decimal: Literal[".", ","] | None = None,
+        dayfirst: bool | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | Callable[[str, int, int], None] = 0,
@@ -152,6 +167,9 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         self.nominal = nominal
         self.contamination = contamination
         self.novelty = novelty
+        self.missing = missing
+        self.decimal = decimal
+        self.dayfirst = dayfirst
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -200,12 +218,12 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
             from admercs.pipeline.local_cluster import some_client
 
             with some_client() as client, ClusterRun(client, X, progress) as run:
-                fitted = fit_model(RowsOnDask(run), self._method(), self.nominal)
+                fitted = fit_model(RowsOnDask(run), self._method(), self.nominal, self._rules())
                 self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter)
             self.scores_ = self.anomaly_score(X)
             return self
         rows = RowsInMemory(read_frame(X), self._threads(), progress)
-        fitted = fit_model(rows, self._method(), self.nominal)
+        fitted = fit_model(rows, self._method(), self.nominal, self._rules())
         if self.novelty:
             fitted = with_unseen_evidence(fitted, rows, self.nominal)
         self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter)
@@ -224,6 +242,11 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         if self.n_iter is not None and method.feedback is not None:
             return method.change({"feedback.n_iter": self.n_iter})
         return method
+
+    def _rules(self) -> ReadingRules:
+        """Return what the user knows of how texts are to be read."""
+        missing = tuple(map(text_category, self.missing or ()))
+        return ReadingRules(missing, self.decimal, self.dayfirst)
 
     def _adopt(self, model: Model, offset: float, n_iter: int) -> Self:
         """Use a model from now on, be it fitted or read from a file."""
@@ -291,6 +314,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         parameters = {**self.get_params(), "verbose": 0, "random_state": None}
         parameters["method"] = None if self.method is None else self.method.to_dict()
         parameters["nominal"] = self.nominal if self.nominal == "auto" else list(self.nominal)
+        parameters["missing"] = self.missing and list(self._rules().missing)
         extra = {"parameters": parameters, "offset": self.offset_, "n_iter": self.n_iter_}
         save_model(path, self.model_, extra)
 

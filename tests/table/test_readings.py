@@ -15,7 +15,7 @@ from admercs.method.settings import Columns
 from admercs.table.readings import (
     Reading,
     ReadingRules,
-    count_forms,
+    count_column,
     decide_reading,
     merge_forms,
     read_column,
@@ -32,14 +32,14 @@ def column_of(values) -> RawColumn:
 
 
 def decide(values, rules=USUAL) -> Reading | None:
-    return decide_reading(count_forms(column_of(values), rules), Columns())
+    return decide_reading(count_column(column_of(values), rules), Columns())
 
 
 def read(values, rules=USUAL):
     """Return the values that a column is read as, with None where it cannot be read."""
     reading = decide(values, rules)
     assert reading is not None
-    column, _ = read_column(column_of(values), reading, rules)
+    column = read_column(column_of(values), reading, rules)
     given = column.values.tolist()
     if column.kind == "date":
         given = [dt.date(1970, 1, 1) + dt.timedelta(days) for days in given]
@@ -161,7 +161,7 @@ def test_dates_that_no_calendar_has_and_other_forms_cannot_be_read(odd):
     texts = ["2021-03-04"] * 20 + [odd]
     assert read(texts)[-1] is None
     reading = decide(texts)
-    _, unread = read_column(column_of(texts), reading, USUAL)
+    unread = read_column(column_of(texts), reading, USUAL).unread
     assert np.flatnonzero(unread).tolist() == [20]
 
 
@@ -205,14 +205,14 @@ def test_columns_of_several_types():
 
 def test_later_tables_may_hold_other_types():
     reading = decide(["1", "2"])
-    column, unread = read_column(column_of([1.5, 2.5]), reading, USUAL)
-    assert (column.values.tolist(), unread.any()) == ([1.5, 2.5], False)
-    column, unread = read_column(column_of(["1.5", "x"]), reading, USUAL)
+    column = read_column(column_of([1.5, 2.5]), reading, USUAL)
+    assert (column.values.tolist(), column.unread) == ([1.5, 2.5], None)
+    column = read_column(column_of(["1.5", "x"]), reading, USUAL)
     assert column.values[0] == 1.5
-    assert unread.tolist() == [False, True]
-    assert read_column(column_of([None, None]), reading, USUAL)[0].is_missing().all()
+    assert column.unread.tolist() == [False, True]
+    assert read_column(column_of([None, None]), reading, USUAL).is_missing().all()
     day = decide(["2021-03-04"])
-    column, _ = read_column(column_of(["2021-03-04 12:00"]), day, USUAL)
+    column = read_column(column_of(["2021-03-04 12:00"]), day, USUAL)
     assert (column.kind, column.unit) == ("datetime", "us")
 
 
@@ -235,10 +235,10 @@ CELLS = st.sampled_from(
 
 @given(st.lists(CELLS, max_size=40), st.lists(st.integers(0, 40), max_size=3), st.randoms())
 def test_pieces_and_order_change_nothing(cells, cuts, random):
-    whole = count_forms(column_of(cells), USUAL)
+    whole = count_column(column_of(cells), USUAL)
     shuffled = random.sample(cells, len(cells))
     pieces = np.split(np.arange(len(cells)), sorted(min(cut, len(cells)) for cut in cuts))
-    parts = [count_forms(column_of([shuffled[k] for k in piece]), USUAL) for piece in pieces]
+    parts = [count_column(column_of([shuffled[k] for k in piece]), USUAL) for piece in pieces]
     merged = merge_forms(random.sample(parts, len(parts)))
     assert (merged.n_cells, merged.reads) == (whole.n_cells, whole.reads)
     assert decide_reading(merged, Columns()) == decide_reading(whole, Columns())
@@ -265,6 +265,6 @@ def test_numbers_are_read_as_python_reads_them(numbers, signs, pattern):
 def test_any_text_can_be_looked_at(texts):
     texts = [text for text in texts if not any("\ud800" <= c <= "\udfff" for c in text)]
     reading = decide([*texts, *["1"] * 200])
-    column, unread = read_column(column_of([*texts, *["1"] * 200]), reading, USUAL)
-    assert not unread[len(texts) :].any()
+    column = read_column(column_of([*texts, *["1"] * 200]), reading, USUAL)
+    assert column.unread is None or not column.unread[len(texts) :].any()
     assert np.isfinite(column.values[~column.is_missing()]).all()

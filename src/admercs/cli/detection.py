@@ -115,9 +115,14 @@ def _open(
 ) -> Iterator[SourceTable]:
     names = {field.name for field in fields(ReadOptions)}
     given = {name: value for name, value in vars(options).items() if name in names}
-    schema = None if model is None else model.model_.schema
-    expected = {} if schema is None else dict(zip(schema.names, schema.kinds, strict=True))
-    with open_table(sources, ReadOptions(**given, expected=expected)) as table:
+    if model is not None:
+        # New tables are read as the model's own was.
+        schema = model.model_.schema
+        pairs = zip(schema.columns, schema.kinds, strict=False)
+        given["expected"] = {c.name: "read" if c.reading else kind for c, kind in pairs}
+        given["missing"] = (*given["missing"], *schema.rules.missing)
+        given["encoding"] = given["encoding"] or schema.rules.encoding or None
+    with open_table(sources, ReadOptions(**given)) as table:
         for text in table.notes:
             note(text, options.quiet)
         yield table

@@ -6,7 +6,7 @@ import traceback
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -35,6 +35,9 @@ def learn(options: Namespace, table: SourceTable, progress: ProgressPrinter) -> 
         nominal=table.nominal or "auto",
         contamination=threshold or options.contamination,
         novelty=options.novelty or options.reference is not None,
+        missing=options.missing or None,
+        decimal=options.decimal,
+        dayfirst=options.dayfirst,
         n_jobs=_n_jobs(options),
         verbose=progress,
     )
@@ -63,7 +66,15 @@ def learn(options: Namespace, table: SourceTable, progress: ProgressPrinter) -> 
             batches = (sample.slice(start, size) for start in range(0, len(sample), size))
         with table_errors(table.name):
             model.fit(_without(sample, table.id))
+    _remember(model, options.encoding)
     return Scoring(options, model, table, batches, partial(progress, total=total))
+
+
+def _remember(model: ADMERCS, encoding: str | None) -> None:
+    """Let a model know how text files of its table are encoded."""
+    schema = model.model_.schema
+    schema = replace(schema, rules=replace(schema.rules, encoding=encoding or ""))
+    model.model_ = replace(model.model_, schema=schema)
 
 
 def _n_jobs(options: Namespace) -> int:

@@ -94,6 +94,10 @@ _READING = """
 --missing TEXT  what stands for a missing value, such as -99, beside the usual texts (nothing at
     all, NA, N/A, NaN, nan, null, NULL and ?); can be repeated
 --no-header  CSV: the first line is a row already
+--decimal C  text that is numbers: the sign before the decimals, . or , (default: decided for each
+    column)
+--dayfirst  text that is dates: 03/04/2021 is in April; --no-dayfirst: in March (default: decided
+    for each column)
 """
 _ROLES = """
 --id COLUMNS  label rows with these; they are not looked at otherwise
@@ -224,6 +228,8 @@ _MORE: dict[str, dict[str, Any]] = {
     "--table NAME": {"dest": "table_name"},
     "--delimiter C": {"type": _delimiter},
     "--missing TEXT": {"action": "append", "default": []},
+    "--decimal C": {"choices": (".", ",")},
+    "--dayfirst": {"action": argparse.BooleanOptionalAction},
     "--reasons": {"choices": ("flagged", "all", "none"), "default": "flagged"},
     "--row ROW": {"action": "append", "default": []},
     "--noun NOUN": {"type": _word, "default": "rows"},

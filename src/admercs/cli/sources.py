@@ -216,16 +216,18 @@ class SourceFinder:
             [{", ".join(map(self._in_sql, plain))}], delim = {sql_text(delimiter)}, quote = '"',
             escape = '"', comment = '', header = {not reading.no_header}, skip = 0,
             null_padding = false, ignore_errors = false, max_line_size = {MAX_LINE},
+            auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIMESTAMP', 'TIME',
+            'VARCHAR'], dateformat = '%Y-%m-%d', timestampformat = '%Y-%m-%d %H:%M:%S',
             sample_size = {_SAMPLE_LINES if is_large else -1}, allow_quoted_nulls = true,
             nullstr = [{", ".join(map(sql_text, (*MISSING, *reading.missing)))}])"""
         told = f"line {n_before + 1} was taken for the header, and {n_before} before it left out"
         source = Source(name, sql, layouts, notes=(f"{name}: {told}",) if n_before else ())
-        if "text" not in reading.expected.values():
+        if not {"text", "read"} & set(reading.expected.values()):
             return source
         with source.errors():
             columns = self._connection.sql(sql).columns
         # A few rows of codes may look like numbers.
-        text = [column for column in columns if reading.expected.get(column) == "text"]
+        text = [each for each in columns if reading.expected.get(each) in ("text", "read")]
         types = ", ".join(f"{sql_text(column)}: 'VARCHAR'" for column in text)
         return replace(source, sql=f"{sql[:-1]}, types = {{{types}}})") if text else source
 

@@ -118,6 +118,11 @@ class ColumnWords:
         return self.column.display in {"integer", "date"}
 
     @property
+    def is_kind(self) -> bool:
+        """Whether values are what cells hold: what is nearly everywhere, or another text."""
+        return self.column.facet is not None and self.column.facet.kind == "kind"
+
+    @property
     def is_number(self) -> bool:
         """Whether values are written as numbers, which can be read back."""
         return self.column.display in {"number", "integer", "duration"}
@@ -233,8 +238,8 @@ class ColumnWords:
 
     def value_text(self, own: float, raw: str = "", distance: float = math.inf) -> str:
         """Write a row's own value, with its unit; a ``distance`` that must remain visible."""
-        if math.isnan(own):
-            return "missing"
+        if math.isnan(own) or self.is_kind:
+            return raw or "missing"
         if self.column.role == "nominal":
             value = self.native(own)
             return (raw or "unseen value") if value is None else self.category(value)

@@ -16,6 +16,7 @@ from admercs.explain.column_words import ColumnWords, join, name_and_unit, perce
 from admercs.explain.conditions import Close, make_condition
 from admercs.explain.records import Condition, Typical
 from admercs.explain.sentences import Noun, subject
+from admercs.facets.value_kind import KIND_WORDS
 
 Ends = tuple[float, float]
 
@@ -71,6 +72,11 @@ class ModelWords:
         """Write what a row has instead of what is typical in a node."""
         attribute, this = self.access.targets[node], f"this {self.noun.singular} has"
         words = self.column(attribute)
+        if raw and words.is_kind:
+            return f"{this} {raw}"
+        if raw and math.isnan(own):
+            what = KIND_WORDS[words.column.reading.kind] if words.column.reading else "a value"
+            return f"{this} {raw}, which is no {what[2:]}"
         if math.isnan(own):
             return f"it is missing for this {self.noun.singular}"
         if words.column.role == "nominal" and int(own) > len(words.column.categories):
@@ -146,6 +152,8 @@ def _values(words: ColumnWords, found: list[tuple[int, float]]) -> Typical:
         text = f"{words.name} {join(spans, 'or')}"
     else:
         text = f"{words.name} = {words.listed_values(shares)}"
+    if words.is_kind:
+        text = f"{words.listed_values(shares)} as {words.name.removeprefix('kind of ')}"
     share = sum(part for _, part in found)
     return Typical("values", shares=tuple(shares), share=share, text=text)
 

@@ -163,6 +163,8 @@ class RowExplainer:
         own, unseen = float(values[attribute]), self.rows.unknown[row].get(attribute)
         column = self.words.column(attribute)
         raw = "" if unseen is None else column.category(unseen)
+        if raw and (math.isnan(own) or column.is_kind):
+            raw = f'"{raw.strip(chr(34))}"'
         value = column.native(own)
         conditions, who = self.words.described(view.node, values)
         reason = Reason(

@@ -112,8 +112,15 @@ class ScoredTable:
                 written = raw_texts(self.table.raw(column.position), chosen[is_new])
                 for k, text in zip(np.flatnonzero(is_new), written, strict=True):
                     unknown[k][m] = text
+        for m, column in enumerate(schema.used):
+            source = schema.columns[column.sources[0]]
+            unread = self.table.raw(source.position).unread if source.reading else None
+            for k in [] if unread is None else np.flatnonzero(unread[chosen]):
+                (unknown[k][m],) = raw_texts(
+                    self.table.original(source.position), chosen[k : k + 1]
+                )
         columns = [
-            raw_texts(self.table.raw(k), chosen) for k in range(len(schema.columns)) if texts
+            raw_texts(self.table.original(k), chosen) for k in range(len(schema.columns)) if texts
         ]
         return ScoredRows(
             numbers=self.first + chosen.astype(np.int64),

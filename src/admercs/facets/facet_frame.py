@@ -12,6 +12,7 @@ from admercs.facets.facet_kinds import facet_name, make_facet
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.prepared import Prepared
+from admercs.table.reading_frame import TableReading
 from admercs.table.schema import Schema
 from admercs.table.summary import ColumnSummary, summarise_column
 from admercs.table.values import RawColumn
@@ -50,6 +51,12 @@ class FacetFrame(Frame):
             self._made[position] = made
         return made
 
+    def original(self, position: int) -> RawColumn:
+        """Return a column as the table holds it; a facet as it is made."""
+        if position < self._n_given:
+            return self._frame.original(self._places[position])
+        return self.column(position)
+
     def take(self, rows: Ints) -> Frame:
         """Return some of the rows as a table of their own."""
         return FacetFrame(self._frame.take(rows), self._facets, self._places)
@@ -64,7 +71,11 @@ class FacetFrame(Frame):
 def prepare(frame: Frame, schema: Schema) -> Prepared:
     """Match a table with the schema of a model, or raise a ValueError."""
     facets = [column.facet for column in schema.facets if column.facet is not None]
-    return Prepared(FacetFrame(frame, facets, schema.check(frame)), schema)
+    places = schema.check(frame)
+    pairs = zip(places, schema.columns, strict=True)
+    readings = {place: column.reading for place, column in pairs if column.reading is not None}
+    read = TableReading(schema.rules, readings).frame(frame)
+    return Prepared(FacetFrame(read, facets, places), schema)
 
 
 def summarise_facets(frame: Frame, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from admercs.facets.text_shape import text_length, text_shape
+from admercs.facets.value_kind import KIND_WORDS, value_kind
 from admercs.table.columns import Facet
 from admercs.table.values import Kind, RawColumn
 
@@ -23,6 +24,7 @@ class FacetKind(NamedTuple):
 
 
 FACETS: dict[str, FacetKind] = {
+    "kind": FacetKind("kind of {}", value_kind, tuple(KIND_WORDS)),
     "shape": FacetKind("the form of {}", text_shape, ("text",)),
     "length": FacetKind("the length of {}", text_length, ("text",)),
 }

@@ -28,6 +28,7 @@ MIN_ROWS = 50  # in a smaller table too few rows are left to learn from
 def with_unseen_evidence(fitted: Fitted, rows: RowsInMemory, nominal: Any) -> Fitted:
     """Replace the quantiles of the training evidence by those of cross-fitted evidence."""
     frame, n_jobs, method = rows.frame, rows.n_jobs, fitted.model.method
+    rules = fitted.model.schema.rules
     if frame.n_rows < MIN_ROWS:
         return fitted
     # Folds follow from the content of the rows: their order does not matter.
@@ -40,7 +41,7 @@ def with_unseen_evidence(fitted: Fitted, rows: RowsInMemory, nominal: Any) -> Fi
         rest = RowsInMemory(frame.take(np.flatnonzero(fold != k)), n_jobs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # columns set aside were told before
-            model = fit_model(rest, method, nominal).model
+            model = fit_model(rest, method, nominal, rules).model
         unseen = prepare(frame.take(held_back), model.schema)
         evidence[held_back] = score_evidence(model, unseen, n_jobs)
     model = replace(fitted.model, evidence_quantiles=np.quantile(evidence, QUANTILE_LEVELS))

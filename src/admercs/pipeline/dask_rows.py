@@ -27,6 +27,8 @@ from admercs.table.columns import Facet
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
 from admercs.table.quantiles import Cells, Request, count_cells, linear_quantiles, merge_cells
+from admercs.table.reading_frame import TableReading
+from admercs.table.readings import ReadingRules
 from admercs.table.schema import Schema
 from admercs.table.summary import (
     ColumnSummary,
@@ -46,29 +48,39 @@ class RowsOnDask(Rows):
         self._run = run
         self._n_rows: list[int] = []
         self._schema: Schema | None = None
+        self._how = TableReading()
         self.n_jobs = 1  # of the caller: the cluster's threads do the work
 
-    def summary(self, nominal: Any) -> TableSummary:
+    def summary(self, nominal: Any, rules: ReadingRules | None = None) -> TableSummary:
         """Summarise the columns; the first pass over the table."""
         run = self._run
+        self._how = TableReading(rules or ReadingRules())
         if run.n_parts == 0:
             raise ValueError("The table has no partitions, hence no rows to learn from.")
-        parts = run.read("reading", summarise_part, nominal, each=[range(run.n_parts)])
+        parts = run.read("reading", summarise_part, nominal, rules, each=[range(run.n_parts)])
         signatures = run.result([run.submit(signature, part) for part in parts])
         check_partitions(signatures)
         self._n_rows = [part.n_rows for part in signatures]
         return self.merge(merge_summaries, parts)
+
+    def read_as(self, how: TableReading) -> tuple[ColumnSummary, ...]:
+        """Read texts in this way from now on; summarise the columns that this concerns."""
+        self._how, needed = how, sorted(how.readings)
+        parts = self._run.read("reading", columns_of_part, how.part(needed), columns=needed)
+        merged: tuple[ColumnSummary, ...] = self.merge(merge_columns, parts)
+        return merged
 
     def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
         """Summarise columns made of the table's columns."""
         if not facets:
             return ()
         needed = sorted({source for facet in facets for source in facet.sources})
+        how = self._how.part(needed)
         renumbered = [
             replace(facet, sources=tuple(map(needed.index, facet.sources))) for facet in facets
         ]
         shared = self.share(renumbered)
-        parts = self._run.read("reading", facets_of_part, shared, columns=needed)
+        parts = self._run.read("reading", facets_of_part, shared, how, columns=needed)
         merged: tuple[ColumnSummary, ...] = self.merge(merge_columns, parts)
         return merged
 
@@ -167,14 +179,24 @@ def open_part(part: pd.DataFrame, schema: Schema) -> Prepared:
     return prepare(read_frame(part, allow_empty=True), schema)
 
 
-def summarise_part(part: pd.DataFrame, number: int, nominal: Any) -> TableSummary:
+def summarise_part(
+    part: pd.DataFrame, number: int, nominal: Any, rules: ReadingRules | None
+) -> TableSummary:
     """Summarise a partition."""
-    return summarise(read_frame(part, allow_empty=True), nominal, partition=number)
+    frame = TableReading(rules or ReadingRules()).frame(read_frame(part, allow_empty=True))
+    return summarise(frame, nominal, number, rules)
 
 
-def facets_of_part(part: pd.DataFrame, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+def columns_of_part(part: pd.DataFrame, how: TableReading) -> tuple[ColumnSummary, ...]:
+    """Summarise the columns of a partition whose texts are read."""
+    return how.summarise(read_frame(part, allow_empty=True))
+
+
+def facets_of_part(
+    part: pd.DataFrame, facets: Sequence[Facet], how: TableReading
+) -> tuple[ColumnSummary, ...]:
     """Summarise the facets of a partition."""
-    return summarise_facets(read_frame(part, allow_empty=True), facets)
+    return summarise_facets(how.frame(read_frame(part, allow_empty=True)), facets)
 
 
 def signature(part: TableSummary) -> TableSummary:

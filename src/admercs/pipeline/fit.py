@@ -38,6 +38,8 @@ from admercs.pipeline.score import (
 )
 from admercs.table.bins import Binning
 from admercs.table.prepared import Prepared
+from admercs.table.reading_frame import TableReading, choose_readings, with_columns
+from admercs.table.readings import ReadingRules
 from admercs.table.schema import learn_schema
 from admercs.trees.criteria import leaf_size
 from admercs.trees.forest import Forest, Leaves
@@ -54,12 +56,18 @@ class Fitted:
     n_iter: int
 
 
-def fit_model(rows: Rows, method: Method, nominal: Any = "auto") -> Fitted:
+def fit_model(
+    rows: Rows, method: Method, nominal: Any = "auto", rules: ReadingRules | None = None
+) -> Fitted:
     """Fit a model to the rows of a table, wherever they are."""
-    summary = rows.summary(nominal)
+    rules = rules or ReadingRules()
+    summary = rows.summary(nominal, rules)
+    how = TableReading(rules, choose_readings(summary, method.columns))
+    if how.readings:
+        summary = with_columns(summary, sorted(how.readings), rows.read_as(how))
     facets = choose_facets(summary, method.columns, method.facets)
     made = zip(facets, rows.summarise_facets(facets), strict=True)
-    schema = learn_schema(summary, method.columns, list(made))
+    schema = learn_schema(summary, method.columns, list(made), how)
     rows.open(schema)
 
     binning, codes = encode_rows(rows, schema, summary.n_rows, method.trees.max_bins)

@@ -137,6 +137,9 @@ FIELDS: dict[str, Any] = {
             "nominal": Literal["auto"] | list[str | int],
             "contamination": Literal["auto"] | float | dict[str, float],
             "novelty": bool,
+            "missing": list[str] | None,
+            "decimal": Literal[".", ","] | None,
+            "dayfirst": bool | None,
             "n_jobs": int | None,
             "random_state": None,
             "verbose": int,
@@ -262,6 +265,7 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
         fits = column.position == place and column.n_missing <= header["n_rows"]
         fits = fits and (column.facet is None) == (place < len(schema.columns))
         fits = fits and all(_column_fits(column, kind))
+        fits = fits and (column.reading is None or column.reading.kind == kind)
         if column.facet is not None:
             fits = fits and facet_fits(column.facet, schema.kinds[: len(schema.columns)])
         require(fits, f"schema: the description of column {column.name!r} does not fit")
@@ -271,7 +275,7 @@ def _column_fits(column: Column, kind: Kind) -> Iterator[bool]:
     """Say whether the description of a column agrees with the kind of its values."""
     role, distinct, categories = column.role, column.distinct, column.categories
     yield column.display == DISPLAY.get(kind, kind)
-    yield column.n_missing >= 0 and column.n_grouped >= 0
+    yield 0 <= column.n_unread <= column.n_missing and column.n_grouped >= 0
     yield column.limits[0] <= column.limits[1]
     yield role == "set aside" or kind != "empty"
     yield role == "nominal" or not categories

@@ -21,6 +21,8 @@ from admercs.progress import Progress
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.prepared import Prepared
+from admercs.table.reading_frame import TableReading
+from admercs.table.readings import ReadingRules
 from admercs.table.schema import Schema
 from admercs.table.summary import ColumnSummary, TableSummary, summarise
 
@@ -36,8 +38,12 @@ class Rows(ABC):
     n_jobs: int
 
     @abstractmethod
-    def summary(self, nominal: Any) -> TableSummary:
+    def summary(self, nominal: Any, rules: ReadingRules | None = None) -> TableSummary:
         """Summarise the columns; the first pass over the table."""
+
+    @abstractmethod
+    def read_as(self, how: TableReading) -> tuple[ColumnSummary, ...]:
+        """Read texts in this way from now on; summarise the columns that this concerns."""
 
     @abstractmethod
     def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
@@ -134,6 +140,7 @@ class RowsInMemory(Rows):
     def __init__(self, frame: Frame, n_jobs: int = 1, progress: Progress | None = None) -> None:
         self.frame, self.n_jobs, self._progress = frame, max(1, n_jobs), progress
         self._table: Prepared | None = None
+        self._how = TableReading()
 
     @property
     def table(self) -> Prepared:
@@ -142,13 +149,19 @@ class RowsInMemory(Rows):
             raise RuntimeError("the table has not been opened with a schema yet")
         return self._table
 
-    def summary(self, nominal: Any) -> TableSummary:
+    def summary(self, nominal: Any, rules: ReadingRules | None = None) -> TableSummary:
         """Summarise the columns."""
-        return summarise(self.frame, nominal)
+        self._how = TableReading(rules or ReadingRules())
+        return summarise(self._how.frame(self.frame), nominal, rules=rules)
+
+    def read_as(self, how: TableReading) -> tuple[ColumnSummary, ...]:
+        """Read texts in this way from now on; summarise the columns that this concerns."""
+        self._how = how
+        return how.summarise(self.frame)
 
     def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
         """Summarise columns made of the table's columns."""
-        return summarise_facets(self.frame, facets)
+        return summarise_facets(self._how.frame(self.frame), facets)
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""

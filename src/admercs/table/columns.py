@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from admercs.table.readings import Reading
+
 # Of a text column only the facets are used.
 Role = Literal["numeric", "nominal", "text", "set aside"]
 Display = Literal["number", "integer", "boolean", "date", "datetime", "time", "duration", "text"]
@@ -45,6 +47,9 @@ class Column:
     unit: str = ""  # dates and times: one step of the working value ("D", "us", "ns")
     time_zone: str = ""  # dates with a time zone: its IANA name or its offset (+02:00)
     facet: Facet | None = field(default=None, repr=False)  # None: a column of the table
+    # How texts are read that are numbers, dates or times; None: the values are taken as they are.
+    reading: Reading | None = field(default=None, repr=False)
+    n_unread: int = field(default=0, repr=False)  # texts of the training table that are none
 
     @property
     def sources(self) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ class Frame:
         # Whether all names are strings, as scikit-learn's feature_names_in_ demands.
         self.has_names = self.named and all(isinstance(name, str) for name in names)
         self._known: dict[int, RawColumn] = {}
+        self.read: dict[int, tuple[Any, RawColumn]] = {}  # columns whose texts were read, and how
 
     def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
         """Return a column, or the stretch ``start:stop`` of its rows; do not write into them."""
@@ -44,6 +45,16 @@ class Frame:
             # The kind of objects is that of the whole column: each of them is looked at, once.
             self._known[position] = read(values, name)
         return self._known[position].rows(slice(start, stop))
+
+    def is_categorical(self, position: int) -> bool:
+        """Return whether a column is nominal by its type in the table."""
+        if not isinstance(self._table, nw.DataFrame):
+            return False
+        return self._table[:, position].dtype in (nw.Categorical, nw.Enum)
+
+    def original(self, position: int) -> RawColumn:
+        """Return a column as the table holds it."""
+        return self.column(position)
 
     def take(self, rows: Ints) -> Frame:
         """Return some of the rows as a table of their own."""
@@ -80,6 +91,7 @@ class DictFrame(Frame):
         self.named, self._table = True, None
         self.has_names = all(isinstance(name, str) for name in columns)
         self._known = dict(enumerate(map(from_array, self._columns.values(), self.names)))
+        self.read = {}
 
     def take(self, rows: Ints) -> Frame:
         """Return some of the rows as a table of their own."""

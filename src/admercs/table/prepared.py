@@ -74,8 +74,12 @@ class Prepared:
         return other
 
     def raw(self, position: int) -> RawColumn:
-        """Return a column or facet by its position in the schema, as the table holds it."""
+        """Return a column or facet by its position in the schema, as it is read."""
         return self._frame.column(position)
+
+    def original(self, position: int) -> RawColumn:
+        """Return a column or facet by its position in the schema, as the table holds it."""
+        return self._frame.original(position)
 
     def column(self, m: int) -> Floats:
         """Return the working values of used column ``m``; do not write into them."""

@@ -7,7 +7,7 @@ counts that add up over the pieces of a table, and never cell by cell.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal
@@ -46,6 +46,7 @@ class ReadingRules:
     missing: tuple[str, ...] = ()  # stands for a missing value, beside the usual texts
     decimal: Literal[".", ","] | None = None  # None: decided for each column
     dayfirst: bool | None = None  # None: decided for each column
+    encoding: str = ""  # of text files, on the command line
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -101,32 +102,31 @@ class Reading:
         return reading
 
 
-def count_forms(
-    raw: RawColumn, rules: ReadingRules, counts: dict[str, int] | None = None
-) -> FormCounts:
-    """Count how many cells of a column of text or mixed values read under each form.
-
-    ``counts`` says how often each text occurs, where that is known already.
-    """
-    typed: Counter[tuple[str, bool]] = Counter()
-    tokens = rules.tokens
+def count_column(raw: RawColumn, rules: ReadingRules) -> FormCounts:
+    """Count how many cells of a column of any kind read under each form."""
     if raw.kind not in ("text", "mixed"):
         n = len(raw.present())
         return FormCounts(n, typed={_typed(raw.kind, zoned=bool(raw.time_zone)): n} if n else {})
-    if counts is None:
-        values: list[Any] = raw.present().tolist()
-        if raw.kind == "mixed":
-            typed = Counter(_type_of(value) for value in values if not isinstance(value, str))
-            values = [value for value in values if isinstance(value, str)]
-        n_texts = len(values)
-        counts = Counter(text for text in values if may_be_read(text) or text in tokens)
-    else:
-        n_texts = sum(counts.values())
-    n_texts -= sum(counts.get(token, 0) for token in tokens)
-    known = {text: n for text, n in counts.items() if text not in tokens}
+    values: list[Any] = raw.present().tolist()
+    typed: Counter[tuple[str, bool]] = Counter()
+    if raw.kind == "mixed":
+        typed = Counter(_type_of(value) for value in values if not isinstance(value, str))
+        values = [value for value in values if isinstance(value, str)]
+    n_other = len(values)
+    values = [text for text in values if may_be_read(text) or text in rules.tokens]
+    found = count_forms(Counter(values), rules)
+    n_other -= len(values)
+    return replace(found, n_cells=found.n_cells + n_other + typed.total(), typed=dict(typed))
+
+
+def count_forms(counts: Mapping[str, int], rules: ReadingRules) -> FormCounts:
+    """Count how many texts read under each form, given how often each of them occurs."""
+    tokens = rules.tokens
+    n_cells = sum(n for text, n in counts.items() if text not in tokens)
+    known = {t: n for t, n in counts.items() if t not in tokens and may_be_read(t)}
     weights = np.fromiter(known.values(), np.int64, len(known))
     reads, n_padded = _count_texts_by_form(list(known), weights, rules)
-    return FormCounts(typed.total() + n_texts, n_padded, dict(typed), _capped(reads))
+    return FormCounts(n_cells, n_padded, reads=_capped(reads))
 
 
 def may_be_read(text: str) -> bool:
@@ -252,14 +252,11 @@ def _is_ambiguous(best: TextForm, totals: dict[TextForm, tuple[int, int]]) -> bo
     )
 
 
-def read_column(raw: RawColumn, reading: Reading, rules: ReadingRules) -> tuple[RawColumn, Bools]:
-    """Return a column as what its reading makes of it, and which cells cannot be read.
-
-    These are missing in the column, as are those that are missing in the table.
-    """
+def read_column(raw: RawColumn, reading: Reading, rules: ReadingRules) -> RawColumn:
+    """Return a column as what its reading makes of it; cells that cannot be read are missing."""
     missing = raw.is_missing()
     if raw.kind not in ("text", "mixed"):  # all of it was numbers or dates already, or missing
-        return raw, np.zeros(len(missing), bool)
+        return raw
     # Each distinct value is read once; 1, 1.0 and True are equal, but not the same.
     place: dict[Any, int] = {}
     given: list[Any] = raw.values.tolist()
@@ -275,7 +272,8 @@ def read_column(raw: RawColumn, reading: Reading, rules: ReadingRules) -> tuple[
     if values.dtype.kind == "f":
         cells[absent] = np.nan
     unread = absent & ~missing & ~is_token[number]
-    return _column_of(raw.name, reading, cells, absent), unread
+    read = _column_of(raw.name, reading, cells, absent)
+    return replace(read, unread=unread) if unread.any() else read
 
 
 def _read_values(
@@ -291,7 +289,9 @@ def _read_values(
         some = [texts[place] for place in places]
         if form.kind == "number":
             numbers = parse_numbers(shape, some, form)
-            read = None if numbers is None else (numbers, ~is_padded(shape, some))
+            read = None
+            if numbers is not None:  # no float is as large as 9e999
+                read = numbers, ~is_padded(shape, some) & np.isfinite(numbers)
         else:
             read = parse_dates(shape, some, form)
         if read is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast, get_args
 
 from admercs.method.settings import Columns
 from admercs.table.columns import Column, Display, Facet, Role
 from admercs.table.frame import Frame, check_shape
+from admercs.table.reading_frame import TableReading
+from admercs.table.readings import Reading, ReadingRules
 from admercs.table.summary import NOMINAL_CAP, ColumnSummary, TableSummary
 from admercs.table.values import TEMPORAL, Kind, describe
 
@@ -30,6 +32,7 @@ class Schema:
     named: bool  # if so, new tables are matched by name
     has_names: bool  # whether all names were strings
     order: tuple[int, ...]  # positions of the used columns and facets, as the method takes them
+    rules: ReadingRules = field(default_factory=ReadingRules)  # by which all tables are read
 
     @cached_property
     def used(self) -> tuple[Column, ...]:
@@ -104,6 +107,7 @@ class Schema:
             )
             kinds, order = tuple(data["kinds"]), tuple(data["order"])
             named, has_names = bool(data["named"]), bool(data["has_names"])
+            rules = ReadingRules(**_tuples(data["rules"]))
         except (KeyError, TypeError) as error:
             raise ValueError(f"This is not a description of columns: {error}") from error
         known = columns + facets
@@ -112,12 +116,13 @@ class Schema:
         used = [j for j, each in enumerate(known) if each.role in ("numeric", "nominal")]
         if sorted(order) != used:
             raise ValueError("The order of the table's columns is damaged.")
-        return cls(columns, facets, kinds, named, has_names, order)
+        return cls(columns, facets, kinds, named, has_names, order, rules)
 
 
 def _column_from_dict(data: dict[str, Any]) -> Column:
     facet = data["facet"] and Facet(**_tuples(data["facet"]))
-    return Column(**{**_tuples(data), "facet": facet})
+    reading = data["reading"] and Reading.from_dict(data["reading"])
+    return Column(**{**_tuples(data), "facet": facet, "reading": reading})
 
 
 def _tuples(data: Any) -> Any:
@@ -143,19 +148,23 @@ def learn_schema(
     summary: TableSummary,
     settings: Columns | None = None,
     facets: Sequence[tuple[Facet, ColumnSummary]] = (),
+    how: TableReading | None = None,
 ) -> Schema:
     """Decide what each column is; one warning names the columns that are set aside."""
     n_columns = len(summary.columns)
     check_shape(summary.n_rows, n_columns)
-    settings = settings or Columns()
-    columns = tuple(_decide(column, j, settings) for j, column in enumerate(summary.columns))
+    settings, how = settings or Columns(), how or TableReading()
+    columns = tuple(
+        replace(_decide(column, j, settings), reading=how.readings.get(j), n_unread=column.n_unread)
+        for j, column in enumerate(summary.columns)
+    )
     made = tuple(
         replace(_decide(each, n_columns + k, settings), facet=facet)
         for k, (facet, each) in enumerate(facets)
     )
     kinds = tuple(column.kind for column in (*summary.columns, *(each for _, each in facets)))
     order = tuple(column.position for column in columns + made if not column.reason)
-    schema = Schema(columns, made, kinds, summary.named, summary.has_names, order)
+    schema = Schema(columns, made, kinds, summary.named, summary.has_names, order, how.rules)
     spoken = {source for column in schema.used for source in column.sources}
     columns = tuple(
         replace(column, role="text") if column.reason and column.position in spoken else column

@@ -15,7 +15,8 @@ import numpy as np
 
 from admercs.arrays import Array
 from admercs.table.frame import Frame
-from admercs.table.values import TEMPORAL, Kind, RawColumn, describe, first_of_other_kind, kind_of
+from admercs.table.readings import FormCounts, ReadingRules, count_column, count_forms, merge_forms
+from admercs.table.values import TEMPORAL, Kind, RawColumn, describe
 
 Category = str | bool | int | float
 Counts = dict[Category, int] | None
@@ -26,6 +27,7 @@ NUMERIC_CAP = 256  # distinct numbers that are remembered
 # stays small however large the table is.
 NOMINAL_CAP = 100_000
 _CHUNK = 65_536
+_SIZES = ("n_present", "n_missing", "n_unread")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class ColumnSummary:
     counts: Counts = field(default_factory=dict)
     unit: str = ""
     time_zone: str = ""
+    forms: FormCounts | None = None  # text and values of several types: what they can be read as
+    n_unread: int = 0  # missing, because they are not what other texts of the column are
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,17 @@ class TableSummary:
 
 
 def summarise(
-    frame: Frame, nominal: Nominal = "auto", partition: int | None = None
+    frame: Frame,
+    nominal: Nominal = "auto",
+    partition: int | None = None,
+    rules: ReadingRules | None = None,
 ) -> TableSummary:
-    """Look at every column once; ``nominal`` lists names or positions of columns to be nominal."""
+    """Look at every column once; ``nominal`` lists names or positions of columns to be nominal.
+
+    With `rules`, it is counted what the texts of the other columns can be read as.
+    """
     chosen = _positions(nominal, frame)
-    columns = tuple(summarise_column(frame, j, j in chosen) for j in range(frame.n_columns))
+    columns = tuple(summarise_column(frame, j, j in chosen, rules) for j in range(frame.n_columns))
     return TableSummary(columns, frame.n_rows, frame.named, frame.has_names, partition)
 
 
@@ -86,8 +96,21 @@ def _positions(nominal: Nominal, frame: Frame) -> set[int]:
     return found
 
 
-def summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
+def summarise_column(
+    frame: Frame, position: int, chosen: bool, rules: ReadingRules | None = None
+) -> ColumnSummary:
     """Look at one column."""
+    summary = _column_summary(frame, position, chosen)
+    is_text = rules is not None and not chosen and summary.kind in ("text", "mixed")
+    if rules is None or not is_text or frame.is_categorical(position):
+        return summary
+    if summary.kind == "text" and summary.counts is not None:
+        counts = {str(text): n for text, n in summary.counts.items()}
+        return replace(summary, forms=count_forms(counts, rules))
+    return replace(summary, forms=count_column(frame.column(position), rules))
+
+
+def _column_summary(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
     name, texts = frame.names[position], frame.texts(position)
     try:
         if texts is None or (n_missing := int(texts.null_count())) == len(texts):
@@ -106,14 +129,13 @@ def summarise_column(frame: Frame, position: int, chosen: bool) -> ColumnSummary
 
 
 def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
-    is_nominal = chosen or raw.categorical or raw.kind in ("boolean", "text")
+    is_nominal = chosen or raw.categorical or raw.kind in ("boolean", "text", "mixed")
     if not is_nominal:
         raw = raw.contiguous()
     present = raw.present()
-    if raw.kind == "mixed" and not is_nominal:
-        _refuse_mixture(raw.name, present)
+    n_unread = 0 if raw.unread is None else int(raw.unread.sum())
     if len(present) == 0:
-        return ColumnSummary(raw.name, n_missing=len(raw.values))
+        return ColumnSummary(raw.name, n_missing=len(raw.values), n_unread=n_unread)
     sizes, low, high = (len(present), len(raw.values) - len(present)), None, None
     if is_nominal:
         raw.check_finite()
@@ -125,18 +147,9 @@ def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
         counts = _count_numbers(present, NUMERIC_CAP)
     role: Literal["numeric", "nominal"] = "nominal" if is_nominal else "numeric"
     return ColumnSummary(
-        raw.name, raw.kind, role, chosen, *sizes, low, high, counts, raw.unit, raw.time_zone
-    )
-
-
-def _refuse_mixture(name: str, present: Array) -> None:
-    kind = kind_of(type(present[0]))
-    other = first_of_other_kind(present, {kind} if kind else set())
-    shown = describe(present[0]) + (f" and {describe(present[other])}" if other >= 0 else "")
-    raise ValueError(
-        f"Column {name!r} holds values of several types, such as {shown}: turn them into one "
-        f"type, or name the column in nominal=[{name!r}] to take each text as a category."
-    )
+        raw.name, raw.kind, role, chosen, *sizes, low, high, counts, raw.unit, raw.time_zone,
+        n_unread=n_unread,
+    )  # fmt: skip
 
 
 def _count_numbers(present: Array, cap: int) -> Counts:
@@ -246,7 +259,7 @@ def merge_columns(parts: Iterable[Columns]) -> Columns:
 
 
 def _merge_two(one: ColumnSummary, other: ColumnSummary, where: str) -> ColumnSummary:
-    sizes = {name: getattr(one, name) + getattr(other, name) for name in ("n_present", "n_missing")}
+    sizes = {name: getattr(one, name) + getattr(other, name) for name in _SIZES}
     if not one.n_present or not other.n_present:  # a part without a value fits to anything
         return replace(one if one.n_present else other, **sizes)
     kind = _common_kind(one, other)
@@ -262,7 +275,10 @@ def _merge_two(one: ColumnSummary, other: ColumnSummary, where: str) -> ColumnSu
             counts = None
     low = min((x for x in (one.low, other.low) if x is not None), default=None)
     high = max((x for x in (one.high, other.high) if x is not None), default=None)
-    return replace(one, kind=kind, low=low, high=high, counts=counts, **sizes)
+    forms = None
+    if one.forms is not None and other.forms is not None:
+        forms = merge_forms([one.forms, other.forms])
+    return replace(one, kind=kind, low=low, high=high, counts=counts, forms=forms, **sizes)
 
 
 def _common_kind(one: ColumnSummary, other: ColumnSummary) -> Kind | None:
@@ -274,7 +290,8 @@ def _common_kind(one: ColumnSummary, other: ColumnSummary) -> Kind | None:
         return one.kind
     if kinds == {"integer", "float"}:
         return "float"
-    return "mixed" if one.chosen and other.chosen and not kinds & set(TEMPORAL) else None
+    several = kinds <= {"text", "mixed"} or (one.chosen and not kinds & set(TEMPORAL))
+    return "mixed" if several and one.chosen == other.chosen else None
 
 
 def _counts_as(kind: Kind, column: ColumnSummary) -> Iterator[tuple[Category, int]]:

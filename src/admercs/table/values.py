@@ -54,11 +54,14 @@ class RawColumn:
     unit: str = ""
     time_zone: str = ""
     categorical: bool = False  # nominal by its type in the table
+    # Which texts are not what nearly all texts of the column were read as; they are missing, too.
+    unread: Bools | None = None
 
     def rows(self, rows: slice | Ints) -> RawColumn:
         """Return some of the rows; a stretch of them is not copied."""
         missing = None if self.missing is None else self.missing[rows]
-        return replace(self, values=self.values[rows], missing=missing)
+        unread = None if self.unread is None else self.unread[rows]
+        return replace(self, values=self.values[rows], missing=missing, unread=unread)
 
     def contiguous(self) -> RawColumn:
         """Return the column in one piece of memory, which makes all that follows fast."""
