@@ -14,6 +14,7 @@ MAX_WIDTH, MAX_LINES, MAX_PARAMETERS = 100, 50, 7
 # The lines of the package without later capabilities, and what each of them may add.
 ADDED = {
     "numbers and dates in texts": 1_020,
+    "what stands out in columns": 230,
     "workbooks, archives, lines before a header": 320,
     "facets": 450,
     "repairs": 800,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from admercs.report import Digest
 
 CONTEXTS_SHOWN = 5
+FINDINGS_SHOWN = 30
 _USED = ("numeric", "nominal", "text")
 
 
@@ -107,6 +108,16 @@ def columns_text(
     return [line for what, text in told for line in filled(text, style, f"  {what:<10} ", 13)]
 
 
+def findings_text(findings: Sequence[Any], style: Style) -> list[str]:
+    """Return what stands out in columns, at most so many lines."""
+    lines: list[str] = []
+    for finding in findings[:FINDINGS_SHOWN]:
+        lines += filled(f"{finding.column}: {finding.text}", style, "  ", 5)
+    if len(findings) > FINDINGS_SHOWN:
+        lines.append(style.dim(f"  and {len(findings) - FINDINGS_SHOWN:,} more"))
+    return lines
+
+
 @dataclass(frozen=True)
 class Findings:
     """What was found in a table, for people and for machines."""
@@ -121,7 +132,7 @@ class Findings:
 
     def to_dict(self, seconds: float) -> dict[str, Any]:
         """Return the findings for machines."""
-        digest = self.digest
+        digest, found = self.digest, self.digest.findings()
         return {
             "table": self.name,
             "rows": digest.n_rows,
@@ -135,6 +146,7 @@ class Findings:
                     "reason": column.reason,
                     "missing": int(digest.missing[column.position]),
                     "evidence": float(digest.column_evidence[column.position]),
+                    "findings": [f.to_dict() for f in found if f.column == column.name],
                 }
                 for column in self.model.columns_
             ],
@@ -152,7 +164,10 @@ class Findings:
 
         digest = self.digest
         columns = columns_text(self.model.columns_, digest.missing.tolist(), digest.n_rows, style)
-        parts = ["\n".join([self._headline(style, seconds), *columns]), self._count(style)]
+        parts = ["\n".join([self._headline(style, seconds), *columns])]
+        if found := findings_text(digest.findings(), style):
+            parts.append("\n".join([style.bold("Columns"), *found]))
+        parts.append(self._count(style))
         if self.rows:
             parts.append(f"{style.bold('Most anomalous')}\n{rows_text(self.rows, style)}")
         if self.contexts:

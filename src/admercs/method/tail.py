@@ -18,6 +18,7 @@ in one place) has a kernel as wide as its distance to the bulk instead of one ba
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -182,14 +183,17 @@ class TailStep:
         # A tree without a split has the whole table as its only leaf.
         self._is_whole = np.diff(root) == 1
 
+    def far(self, column: Callable[[int], Floats]) -> Iterator[tuple[int, Ints, Floats]]:
+        """Yield columns, the rows whose values may lie far outside, and log ω of these."""
+        for m, sign, tail, odd_from, n in self._sides:
+            x = column(m)
+            rows = np.flatnonzero(x > odd_from if sign > 0 else x < -odd_from)
+            if len(rows):
+                yield m, rows, tail_likelihood(tail, n, sign * x[rows], self._settings)
+
     def apply(self, views: BlockViews) -> None:
         """Lower ``views.marginal``, and with it the view of a leaf that is the whole table."""
-        for m, sign, tail, odd_from, n in self._sides:
-            x = views.block[m]
-            rows = np.flatnonzero(x > odd_from if sign > 0 else x < -odd_from)
-            if not len(rows):
-                continue
-            far = tail_likelihood(tail, n, sign * x[rows], self._settings)
+        for m, rows, far in self.far(views.block.__getitem__):
             views.far.append((m, rows, far))
             if self._is_whole[m]:
                 views.log_omega[m, rows] = np.minimum(views.log_omega[m, rows], far)

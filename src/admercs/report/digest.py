@@ -11,6 +11,7 @@ import numpy as np
 
 from admercs.arrays import Floats, Ints
 from admercs.explain.access import Model
+from admercs.explain.column_findings import ColumnFinding, ColumnWatch
 from admercs.explain.scored_rows import ScoredRows, ScoredTable
 
 FINE = 1 / 32  # width of the evidence counts that the histogram is put together from
@@ -31,6 +32,7 @@ class Digest:
         self.column_evidence = np.zeros(len(model.schema.columns))
         self.missing = np.zeros(len(model.schema.columns), np.int64)
         self.largest = 0.0
+        self._watch = ColumnWatch(model)
         # Bins are counted from the threshold in both directions, so that it lies between two bars.
         self._middle = min(threshold, MOST_FINE * FINE / 2)
         self._below = math.ceil(self._middle / FINE)
@@ -49,6 +51,7 @@ class Digest:
         self.n_association += int((flagged & piece.association).sum())
         self.column_evidence += piece.column_evidence
         self.missing += piece.missing
+        self._watch.add(piece)
         self.largest = max(self.largest, float(evidence.max()))
         self._counts += self._binned(evidence)
         for leaf, rows in piece.members.items():
@@ -75,6 +78,10 @@ class Digest:
         order = np.argsort(-together, kind="stable")[: self._wanted]
         self._kept = [ScoredRows.join([*self._kept, piece.rows(top, texts=True)], order)]
         self._evidence = together[order]
+
+    def findings(self) -> tuple[ColumnFinding, ...]:
+        """Return what stands out in single columns."""
+        return self._watch.findings(self.n_rows - self.missing)
 
     def top(self, least: int = 50) -> ScoredRows | None:
         """Return the flagged rows, most anomalous first, or at least some; None without rows."""

@@ -70,7 +70,7 @@ def summary_of(
 
 
 def _columns(digest: Digest, distributions: PlotDistributions) -> list[dict[str, Any]]:
-    model = digest.model
+    model, found = digest.model, digest.findings()
     attributes = {column.position: m for m, column in enumerate(model.schema.used)}
     total = float(digest.column_evidence.sum()) or 1.0
     return [
@@ -82,6 +82,7 @@ def _columns(digest: Digest, distributions: PlotDistributions) -> list[dict[str,
             "missing": significant(int(digest.missing[k]) / max(1, digest.n_rows)),
             "evidence": significant(float(digest.column_evidence[k]) / total),
             "remark": _remark(column),
+            "findings": [each.to_dict() for each in found if each.column == column.name],
             "distribution": distributions.of_column(attributes[k]) if k in attributes else None,
         }
         for k, column in enumerate(model.schema.columns)

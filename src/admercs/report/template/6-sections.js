@@ -68,7 +68,8 @@ function drawColumns() {
       el("td", { text: column.kind }),
       el("td", { class: "num", text: column.missing ? percent(column.missing) : "none" }),
       el("td", {}, used ? el("span", { class: "evidence" }, bar, el("span", { text: percent(column.evidence) })) : "–"),
-      el("td", { text: column.remark }));
+      el("td", {}, column.remark,
+        ...column.findings.map((finding) => el("p", { class: "finding", text: finding.text }))));
   });
   document.querySelector("#column-table tbody").append(...lines);
 }

@@ -1,0 +1,198 @@
+"""What stands out in single columns: how they were read, what could not be, and codes for missing.
+
+The counts are gathered piece by piece; the sentences are made at the end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from admercs.arrays import Ints
+from admercs.explain.access import Model
+from admercs.explain.column_words import ColumnWords, join
+from admercs.explain.model_words import ModelWords
+from admercs.explain.records import Record, label_text
+from admercs.explain.scored_rows import ScoredTable, raw_texts
+from admercs.method.tail import TailStep
+from admercs.table.columns import Column
+from admercs.table.date_texts import FIRST_SHORT_YEAR
+
+FindingKind = Literal["reading", "exceptions", "code", "look-alike", "duplicates"]
+
+# log ω of a value in the tail that many rows may share and that is still far outside of the rest.
+_FAR = -3.0
+# A code is so many times as far from the rest, and from other such values, as the rest is wide;
+# one that is often used need not be as far.
+_GAP, _USUAL_GAP = 3.0, 0.5
+_USUAL_CODE = re.compile(r"0|-1|-?9{2,}(?:\.9+)?|1900-01-01|1970-01-01|9999-12-31")
+_NAMED, _FIRST_ROWS = 3, 3  # values that a sentence names, and rows that hold one of them
+_MOST_VALUES = 1_000  # that are told apart while counting
+_WIDEST = 30  # characters of a text that are shown
+_GROUP_WORDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes"}
+_ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year"}
+
+
+@dataclass(frozen=True)
+class ColumnFinding(Record):
+    """What is to be said of a column, apart from its rows' scores."""
+
+    column: str
+    kind: FindingKind
+    text: str  # without the name of the column
+    n: int = 0  # cells that it is about
+    values: tuple[str, ...] = ()  # the most frequent ones
+    rows: tuple[str, ...] = ()  # the first ones
+
+
+@dataclass
+class _Seen:
+    """How often a value was seen, and in which rows first."""
+
+    n: int = 0
+    rows: list[str] = field(default_factory=list)
+
+
+class ColumnWatch:
+    """Gathers what stands out in the columns of a table; its size does not depend on the rows."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        tail = model.method.tail
+        root = model.forest.root
+        self._tail = TailStep(model.likelihoods, root, tail) if tail is not None else None
+        self._unread: dict[int, dict[str, _Seen]] = {}
+        self._far: dict[int, dict[float, _Seen]] = {}
+        self._n_unread: dict[int, int] = {}
+        self._rest: dict[int, tuple[float, float]] = {}  # the ends of what is not far
+
+    def add(self, piece: ScoredTable) -> None:
+        """Take in a scored piece of the table."""
+        for column in self._model.schema.columns:
+            raw = piece.table.raw(column.position) if column.reading is not None else None
+            if raw is not None and raw.unread is not None:
+                rows = np.flatnonzero(raw.unread)
+                texts = raw_texts(piece.table.original(column.position), rows)
+                self._n_unread[column.position] = self._n_unread.get(column.position, 0) + len(rows)
+                _count(self._unread.setdefault(column.position, {}), texts, rows, piece)
+        if self._tail is None:
+            return
+        beyond: dict[int, list[Ints]] = {}
+        for m, rows, far in self._tail.far(piece.table.column):
+            if self._model.schema.used[m].facet is None:
+                beyond.setdefault(m, []).append(rows[far < _FAR])
+        for m, sides in beyond.items():
+            rows, values = np.concatenate(sides), piece.table.column(m)
+            _count(self._far.setdefault(m, {}), values[rows].tolist(), rows, piece)
+            rest = np.delete(values, rows)
+            rest = rest[~np.isnan(rest)]
+            low, high = self._rest.get(m, (math.inf, -math.inf))
+            self._rest[m] = float(rest.min(initial=low)), float(rest.max(initial=high))
+
+    def findings(self, n_recorded: Ints) -> tuple[ColumnFinding, ...]:
+        """Return what stands out, given how many cells of each column are recorded."""
+        found = []
+        attributes = {column.position: m for m, column in enumerate(self._model.schema.used)}
+        words = ModelWords(self._model)
+        for column in self._model.schema.columns:
+            position = column.position
+            if text := reading_text(column):
+                found.append(ColumnFinding(column.name, "reading", text))
+            if position in self._unread:
+                found.append(self._exceptions(column, int(n_recorded[position])))
+            if (m := attributes.get(position, -1)) in self._far:
+                for x in self._codes(m, words.column(m)):
+                    value, seen = words.column(m).value_text(x), self._far[m][x]
+                    more = " first" if seen.n > _FIRST_ROWS else ""
+                    text = f"{value} occurs {seen.n:,} times ({_where(seen.rows)}{more}): "
+                    text += "a code for missing?"
+                    found.append(
+                        ColumnFinding(column.name, "code", text, seen.n, (value,), tuple(seen.rows))
+                    )
+        return tuple(found)
+
+    def _codes(self, m: int, words: ColumnWords) -> list[float]:
+        """Return the outermost values that rows share, if nothing else lies near them."""
+        low, high = self._rest[m]
+        shared = sorted(x for x, seen in self._far[m].items() if seen.n > 1)
+        below, above = [x for x in shared if x < low], [x for x in shared if x > high]
+        gaps = {x: [*below, low][1] - x for x in below[:1]}
+        gaps |= {x: x - [high, *above][-2] for x in above[-1:]}
+
+        def least(x: float) -> float:
+            text = words.exact_text(x).replace(",", "")
+            return (high - low) * (_USUAL_GAP if _USUAL_CODE.fullmatch(text) else _GAP)
+
+        return [x for x, gap in gaps.items() if gap >= least(x)]
+
+    def _exceptions(self, column: Column, n_read: int) -> ColumnFinding:
+        seen, n = self._unread[column.position], self._n_unread[column.position]
+        named = sorted(seen, key=lambda text: -seen[text].n)[:_NAMED]
+        kind = column.reading.form.kind if column.reading else "value"
+        parts = [f"{_short(text)} ({_how_often(seen[text])})" for text in named]
+        such = "such as " if len(seen) > len(named) else ""
+        text = f"{_counted(n_read, kind)} and {_counted(n, 'text')}, {such}{join(parts, 'and')}"
+        rows = tuple(seen[text].rows[0] for text in named)
+        return ColumnFinding(column.name, "exceptions", text, n, tuple(named), rows)
+
+
+def reading_text(column: Column) -> str:
+    """Say how the texts of a column are read, and what else they could be; empty if as they are."""
+    if column.reading is None:
+        return ""
+    form, parts = column.reading.form, []
+    if form.kind == "number":
+        if form.prefix or form.suffix:
+            parts.append(f"in {form.prefix or form.suffix}")
+        if form.decimal == ",":
+            parts.append("with a decimal comma")
+        if form.group:
+            parts.append(f"with {_GROUP_WORDS[form.group]} between thousands")
+        other = "," if form.decimal == "." else "."
+        unsure = f"the sign could be a decimal one as well (--decimal {other})"
+    else:
+        if form.order in _ORDERS:
+            parts.append(f"with {_ORDERS[form.order]}")
+        if form.year_digits == 2 and form.kind == "date":
+            parts.append(f"of {FIRST_SHORT_YEAR} to {FIRST_SHORT_YEAR + 99}")
+        other = "--dayfirst" if form.order == "mdy" else "--no-dayfirst"
+        unsure = f"day and month could be exchanged as well ({other})"
+    if not parts and not column.reading.ambiguous:  # as anybody would read them
+        return ""
+    text = " ".join([f"read as {form.kind}s", *parts])
+    return f"{text}; {unsure}" if column.reading.ambiguous else text
+
+
+def _count(known: dict[Any, _Seen], values: Iterable[Any], rows: Ints, piece: ScoredTable) -> None:
+    for value, row in zip(values, rows.tolist(), strict=True):
+        if value in known or len(known) < _MOST_VALUES:
+            seen = known.setdefault(value, _Seen())
+            seen.n += 1
+            if len(seen.rows) < _FIRST_ROWS:
+                seen.rows.append(label_text(piece.labels[row]))
+
+
+def _how_often(seen: _Seen) -> str:
+    if seen.n == 1:
+        return seen.rows[0]
+    return f"{seen.n:,} times, {_where(seen.rows)}{' first' if seen.n > _FIRST_ROWS else ''}"
+
+
+def _where(rows: list[str]) -> str:
+    numbers = [row.removeprefix("row ") for row in rows]
+    is_number = all(row.startswith("row ") for row in rows)
+    return f"rows {join(numbers, 'and')}" if is_number and len(rows) > 1 else join(rows, "and")
+
+
+def _short(text: str) -> str:
+    return f'"{text}"' if len(text) <= _WIDEST else f'"{text[: _WIDEST - 1]}…"'
+
+
+def _counted(n: int, what: str) -> str:
+    plural = "" if n == 1 else "s"
+    return f"{n:,} {what}{plural}{' of day' if what == 'time' else ''}"
