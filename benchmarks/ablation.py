@@ -50,6 +50,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "no neighbours": {"neighbours": None},
     "no isolation": {"neighbours.isolation": None},
+    "no joint tail": {"joint_tail": None},
 }
 VARIANTS: dict[str, Callable[[], ADMERCS]] = {
     DEFAULT: ADMERCS,

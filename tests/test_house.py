@@ -18,6 +18,7 @@ ADDED = {
     "workbooks, archives, lines before a header": 320,
     "facets": 450,
     "repairs": 800,
+    "joint tail": 340,
 }
 MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 120
 

@@ -14,6 +14,7 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.explain import Condition, Explanations, Reason, Typical
+from admercs.explain.row_explainer import OF_ROW
 from admercs.facets import FacetFrame
 from admercs.table import read_frame
 
@@ -77,7 +78,7 @@ def check_additive(explanations: Explanations) -> None:
         assert row.score == about(-math.expm1(-row.evidence))
         if row.score < 0.99999:
             assert row.evidence == about(-math.log1p(-row.score))
-        about_others = [reason.kind in ("isolation", "neighbours") for reason in row.reasons]
+        about_others = [reason.kind in OF_ROW for reason in row.reasons]
         assert about_others == sorted(about_others)  # these come last
         own = [reason.share for reason in row.reasons[: about_others.count(False)]]
         n_cells = 1 + len(row.repairs[0].also) if row.repair_text else 0

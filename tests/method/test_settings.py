@@ -38,6 +38,7 @@ OPTIONAL: dict[str, Any] = {
     "feedback.spread": None,
     "feedback.centred": False,
     "feedback.most": None,
+    "joint_tail": None,
     "neighbours": None,
     "neighbours.isolation": None,
     "marginal": False,

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from admercs.explain.scored_rows import ScoredRows
 
 # Kinds of reasons are named as the parts of the evidence.
-KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours")
+KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours", "joint")
+# Reasons about the row as a whole; they are listed behind the others.
+OF_ROW = ("isolation", "neighbours", "joint")
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
 # Of similar rows and of attributes in which rows differ, so many are named, if they contribute at
@@ -88,7 +90,7 @@ class RowExplainer:
         listed = views
         if top is not None:
             listed = [view for view in views[:top] if view.total >= MIN_SHARE * evidence]
-        listed = sorted(listed, key=lambda view: view.kind in ("isolation", "neighbours"))
+        listed = sorted(listed, key=lambda view: view.kind in OF_ROW)
         rest = evidence - math.fsum(view.total for view in listed)
         repairs = tuple(
             self.repair_words.repair(one, self.values[:, row], self.rows.unknown[row], evidence)
@@ -189,6 +191,8 @@ class RowExplainer:
             return self._neighbours(reason, row)
         if view.kind == "isolation":
             return self._isolation(reason, row)
+        if view.kind == "joint":
+            return self._joint(reason, row)
         typical = self.words.typical(view.node, own)
         clause = self.words.own_clause(view.node, own, typical, raw)
         if column.is_typical(own, typical):
@@ -224,6 +228,14 @@ class RowExplainer:
         label, far = self.rows.names(nearest), bool(self._is_far[row])
         text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
         return replace(reason, rows=(nearest,), labels=(label,), text=text)
+
+    def _joint(self, reason: Reason, row: int) -> Reason:
+        """Add the columns near whose ends the row mostly is, and how near."""
+        ends = self.access.nearness(self.values[:, row])
+        foremost = _foremost(self.evidence["joint"][:, row], NAMED_ROWS)
+        parts = [sentences.end_clause(self.words.column(m).name, *ends[m]) for m in foremost]
+        text = sentences.joint_sentence(self.words.noun, parts)
+        return replace(reason, text=text)
 
     @cached_property
     def _is_far(self) -> Bools:

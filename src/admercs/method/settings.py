@@ -166,6 +166,13 @@ class Feedback:
 
 
 @dataclass(frozen=True)
+class JointTail:
+    """Values near the ends of several columns at once are odd together."""
+
+    weight: float = 16.0  # how much they count if columns and evidence agree completely
+
+
+@dataclass(frozen=True)
 class Isolation:
     """A row whose nearest rows are further away than those of the median row is odd."""
 
@@ -235,6 +242,7 @@ class Method:
     ancestor: Ancestor | None = field(default_factory=Ancestor)
     evidence: Odds | NoisyOr = field(default_factory=Odds)
     feedback: Feedback | None = field(default_factory=Feedback)
+    joint_tail: JointTail | None = field(default_factory=JointTail)
     neighbours: Neighbours | None = field(default_factory=Neighbours)
     flagging: Flagging = field(default_factory=Flagging)
 
@@ -322,6 +330,7 @@ PAPER = Method(
     ancestor=None,
     evidence=NoisyOr(),
     feedback=Feedback(spread=None, effective_size=None, most=None, candidates=None, ranges=None),
+    joint_tail=None,
     neighbours=None,
 )
 

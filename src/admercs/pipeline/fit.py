@@ -12,6 +12,14 @@ import numpy as np
 from admercs.arrays import Floats, Keys
 from admercs.facets import choose_facets
 from admercs.method.border import find_zones
+from admercs.method.joint_tail import (
+    QUANTILES,
+    EndsOfRows,
+    JointScale,
+    learn_joint_tail,
+    sum_products,
+    sum_surprises,
+)
 from admercs.method.neighbours import (
     Nearest,
     choose_references,
@@ -32,6 +40,7 @@ from admercs.pipeline.score import (
     Scorer,
     add_neighbours,
     join_parts,
+    odds_of,
     run_blocks,
     score_evidence,
     sum_in_order,
@@ -94,7 +103,8 @@ def fit_model(
         redundant=_redundant(rows, sample, forest, scoring),
     )
 
-    evidence = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
+    scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
+    evidence = rows.pick(scored, 0)
     n_iter = 1
     if method.feedback is not None:
         search = ContextSearch(rows, model, binning, codes, leaves, evidence)
@@ -102,14 +112,20 @@ def fit_model(
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
     model, evidence = compare_rows(rows, model, binning, leaves, evidence)
+    model, evidence = add_joint_tail(rows, model, rows.pick(scored, 1), evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))
     return Fitted(model, evidence, quantiles, n_iter)
 
 
-def score_piece(table: Prepared, leaves: Leaves, model: Model, n_jobs: int) -> Floats:
-    """Return the evidence of a piece's rows."""
-    return score_evidence(model, table, n_jobs, leaves)
+def score_piece(
+    table: Prepared, leaves: Leaves, model: Model, n_jobs: int
+) -> tuple[Floats, EndsOfRows | None]:
+    """Return the evidence of a piece's rows, and how near they are to the ends of their columns."""
+    ends = None
+    if model.method.joint_tail is not None and model.ends:
+        ends = sum_surprises(model.ends, table.column, table.n_rows)
+    return score_evidence(model, table, n_jobs, leaves), ends
 
 
 def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNodes) -> Keys:
@@ -123,6 +139,28 @@ def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNo
     return total
 
 
+def add_joint_tail(rows: Rows, model: Model, ends: Kept, evidence: Kept) -> tuple[Model, Kept]:
+    """Learn how much it counts to be near the ends of several columns at once."""
+    settings = model.method.joint_tail
+    if settings is None or not model.ends:
+        return model, evidence
+    total = rows.pick(ends, 0)
+    sums = rows.merge(sum, rows.pick(ends, 1))
+    products = rows.merge(sum, rows.keep("", sum_products, total, evidence))
+    middle, high = rows.quantiles(total, np.array(QUANTILES)).tolist()
+    scale = learn_joint_tail(settings, sums, products, middle, high)
+    if scale is None:
+        return model, evidence
+    shared = (scale, odds_of(model.method))
+    evidence = rows.keep("", with_joint_tail, total, evidence, shared=shared)
+    return replace(model, joint_tail=scale), evidence
+
+
+def with_joint_tail(total: Floats, evidence: Floats, scale: JointScale, odds: float) -> Floats:
+    """Return the evidence of a piece's rows with that of the joint tail."""
+    return evidence + scale.added(total, evidence, odds)
+
+
 def compare_rows(
     rows: Rows, model: Model, binning: Binning, leaves: Kept, evidence: Kept
 ) -> tuple[Model, Kept]:
@@ -131,7 +169,7 @@ def compare_rows(
     The table is brought together: only the rows of tables of few cells are compared.
     """
     settings = model.method.neighbours
-    is_facet = np.array([column.facet is not None for column in model.schema.used])
+    is_facet = model.is_facet
     n_compared = int(np.count_nonzero(~is_facet))
     if settings is None or not may_have_neighbours(settings, model.n_rows, n_compared):
         return model, evidence

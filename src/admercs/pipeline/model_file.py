@@ -24,6 +24,7 @@ from admercs.atomic import atomic_write
 from admercs.density.likelihoods import Likelihoods
 from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
+from admercs.method.joint_tail import JointScale
 from admercs.method.neighbours import RankDistance, ReferenceRows
 from admercs.method.scoring_nodes import ScoringNodes
 from admercs.method.settings import Method
@@ -71,6 +72,7 @@ def save_model(path: str | os.PathLike[str], model: Model, extra: dict[str, Any]
         "schema": model.schema.to_dict(),
         "method": model.method.to_dict(),
         "n_rows": model.n_rows,
+        "joint_tail": model.joint_tail and model.joint_tail._asdict(),
         "references": numbers,
         "extra": extra,
     }
@@ -215,4 +217,8 @@ def _build(
     parts: dict[str, Any] = {
         name: kind(**rooms[name]) if name in rooms else None for name, kind in _PARTS.items()
     }
-    return Model(schema=schema, method=method, n_rows=header["n_rows"], **parts, **rooms[""])
+    joint_tail = header["joint_tail"] and JointScale(**header["joint_tail"])
+    return Model(
+        schema=schema, method=method, n_rows=header["n_rows"], joint_tail=joint_tail,
+        **parts, **rooms[""],
+    )  # fmt: skip

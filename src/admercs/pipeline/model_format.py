@@ -119,6 +119,7 @@ MEMBERS = (
 
 # The fields of the header and their types; several types in a tuple are alternatives.
 REFERENCE_FIELDS = {"typical": float, "weight": float}
+JOINT_FIELDS = {"middle": float, "slope": float}
 FIELDS: dict[str, Any] = {
     "format": str,
     "format_version": int,
@@ -126,6 +127,7 @@ FIELDS: dict[str, Any] = {
     "schema": dict,
     "method": dict,
     "n_rows": int,
+    "joint_tail": (JOINT_FIELDS, None),
     "references": (REFERENCE_FIELDS, None),
     "extra": {
         "parameters": {
@@ -391,7 +393,7 @@ def _contexts_and_references_fit(model: Model) -> Iterator[Check]:
     yield "evidence_quantiles", (quantiles[1:] >= quantiles[:-1]).all()
     if references is not None:
         ranks = references.ranks
-        is_facet = np.array([column.facet is not None for column in model.schema.used])
+        is_facet = model.is_facet
         yield "ranks/is_nominal", np.array_equal(ranks.is_nominal, _is_nominal(model) & ~is_facet)
         yield "ranks/edges", (ranks.edges[1:] > ranks.edges[:-1])[_inside(ranks.first)].all()
         fits = len(ranks.place) == len(ranks.edges) + 2 * len(ranks.is_nominal)

@@ -11,7 +11,8 @@ The order of the steps:
 7. `odds`: the least likely view becomes evidence;
 8. `strongest view`: of a column and its facets, the one with most evidence counts;
 9. `contexts`: anomalous contexts add evidence to their rows;
-10. `neighbours`: rows far from all others have more, and those like odd rows.
+10. `neighbours`: rows far from all others have more, and those like odd rows;
+11. `joint tail`: rows near the ends of several columns at once have more.
 
 A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
 Every row is computed on its own, so results do not depend on how a table is cut.
@@ -31,9 +32,10 @@ from admercs.method.ancestor import AncestorStep, undiscount
 from admercs.method.border import BorderStep
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
+from admercs.method.joint_tail import JointTailStep
 from admercs.method.neighbours import Nearest
 from admercs.method.odds import pattern_evidence
-from admercs.method.settings import Odds
+from admercs.method.settings import Method, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import TailStep, find_lone_values, read_lowered
 from admercs.method.views import ANCESTOR, MARGINAL, BlockViews
@@ -49,8 +51,8 @@ LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep
 class Parts(NamedTuple):
     """What the model says about a block of rows; arrays are columns x rows.
 
-    The evidence of row i is the sum over columns of ``pattern``, ``context``, ``isolation`` and
-    ``neighbours``.
+    The evidence of row i is the sum over columns of ``pattern``, ``context``, ``isolation``,
+    ``neighbours`` and ``joint``.
     """
 
     leaf: ShortInts  # the leaf (node number) the row falls into
@@ -60,18 +62,19 @@ class Parts(NamedTuple):
     context: Floats | None  # evidence of sitting in an anomalous context
     isolation: Floats | None  # evidence of being far from all rows, mostly in this column
     neighbours: Floats | None  # evidence of being like rows that are odd in this column
-
-    def _evidence(self) -> list[Floats]:
-        parts = (self.pattern, self.context, self.isolation, self.neighbours)
-        return [part for part in parts if part is not None]
+    joint: Floats | None  # evidence of being near the ends of several columns at once
+    joint_of_row: Floats | None  # the same of each row: what `joint` adds up to
 
     def cells(self) -> Floats:
         """Return the evidence per column and row."""
-        return sum_in_order(self._evidence())
+        parts = (self.pattern, self.context, self.isolation, self.neighbours, self.joint)
+        return sum_in_order([part for part in parts if part is not None])
 
     def evidence(self) -> Floats:
         """Return the evidence per row."""
-        return sum_in_order([sum_in_order(part) for part in self._evidence()])
+        parts = (self.pattern, self.context, self.isolation, self.neighbours)
+        rows = [sum_in_order(part) for part in parts if part is not None]
+        return sum_in_order(rows if self.joint_of_row is None else [*rows, self.joint_of_row])
 
     def nodes(self, model: Model) -> ShortInts:
         """Return the node whose view counts."""
@@ -134,14 +137,20 @@ class Scorer:
             self._steps.append(AncestorStep(ancestor, roots, likelihoods, self._lone, odds))
         if method.feedback is not None and len(model.contexts.leaf):
             self._contexts = ContextStep(model.contexts, forest, method.feedback, method.evidence)
+        self._joint = None
+        if model.joint_tail is not None:
+            self._joint = JointTailStep(model.ends, model.joint_tail, odds_of(method))
 
     def score(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
         """Return all there is to say about the rows of a block (columns x rows)."""
         parts = self.score_alone(block, leaf)
         known = self.model.references
-        if known is None:
-            return parts
-        return add_neighbours(parts, self.model, block, known.compare(block))
+        if known is not None:
+            parts = add_neighbours(parts, self.model, block, known.compare(block))
+        if self._joint is not None:
+            in_all, by_column = self._joint.apply(block, parts.evidence())
+            parts = parts._replace(joint=by_column, joint_of_row=in_all)
+        return parts
 
     def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
         """Return log ω of the values of a block by the leaves' own scoring nodes."""
@@ -175,7 +184,12 @@ class Scorer:
         context = None
         if self._contexts is not None:
             context = self._contexts.apply(leaf, block, log_omega)
-        return Parts(leaf, speaker, log_omega, pattern, context, None, None)
+        return Parts(leaf, speaker, log_omega, pattern, context, None, None, None, None)
+
+
+def odds_of(method: Method) -> float:
+    """Return the odds with which evidence counts that does not come from likelihoods."""
+    return method.evidence.odds if isinstance(method.evidence, Odds) else 1.0
 
 
 def add_neighbours(parts: Parts, model: Model, block: Floats, nearest: Nearest) -> Parts:
@@ -186,8 +200,7 @@ def add_neighbours(parts: Parts, model: Model, block: Floats, nearest: Nearest) 
     own = parts.evidence()
     isolation = None
     if settings.isolation is not None:
-        odds = model.method.evidence.odds if isinstance(model.method.evidence, Odds) else 1.0
-        alone = references.isolation(nearest.distance, settings.isolation, odds)
+        alone = references.isolation(nearest.distance, settings.isolation, odds_of(model.method))
         isolation = np.ascontiguousarray(references.by_column(block, alone).T)
         own = own + sum_in_order(isolation)
     added = np.ascontiguousarray(references.added(nearest.evidence, own).T)
