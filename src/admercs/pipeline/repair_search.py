@@ -6,7 +6,8 @@ makes others odd that are predicted from it. Values of two columns may also have
 Where no single repair suffices, two cells are replaced.
 
 What counts is a row's *own* evidence, that of patterns and of isolation. What it has by association
-stays: a repair is about the row's values, not about other rows.
+stays: a repair is about the row's values, not about other rows. So does that of the joint tail: no
+single cell makes it.
 """
 
 from __future__ import annotations
