@@ -21,11 +21,11 @@ from admercs.facets import prepare
 from admercs.method.settings import Method
 from admercs.method.threshold import Quantiles, automatic_threshold, stated_threshold
 from admercs.pipeline.cross_fit import with_unseen_evidence
-from admercs.pipeline.fit import fit_model
+from admercs.pipeline.fit import Fitted, fit_model
 from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import ModelFileError, load_model, save_model
 from admercs.pipeline.rows import RowsInMemory
-from admercs.pipeline.score import score_cells, score_evidence
+from admercs.pipeline.score import score_cells, score_evidence, score_values
 from admercs.progress import progress_printer
 from admercs.report.report import ReportMixin
 from admercs.table import Column, read_frame
@@ -100,6 +100,8 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         Rounds until convergence.
     offset_ : float
         The line that `predict` draws on `score_samples`.
+    value_line_ : float
+        The line that `predict_cells` draws on the evidence of a value.
     n_features_in_ : int
         Columns seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -219,14 +221,14 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
 
             with some_client() as client, ClusterRun(client, X, progress) as run:
                 fitted = fit_model(RowsOnDask(run), self._method(), self.nominal, self._rules())
-                self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter)
+                self._adopt_fitted(fitted)
             self.scores_ = self.anomaly_score(X)
             return self
         rows = RowsInMemory(read_frame(X), self._threads(), progress)
         fitted = fit_model(rows, self._method(), self.nominal, self._rules())
         if self.novelty:
             fitted = with_unseen_evidence(fitted, rows, self.nominal)
-        self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter)
+        self._adopt_fitted(fitted)
         self.scores_ = _delta(fitted.evidence[0])
         return self
 
@@ -248,9 +250,14 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         missing = tuple(map(text_category, self.missing or ()))
         return ReadingRules(missing, self.decimal, self.dayfirst)
 
-    def _adopt(self, model: Model, offset: float, n_iter: int) -> Self:
+    def _adopt_fitted(self, fitted: Fitted) -> None:
+        line = automatic_threshold(fitted.value_quantiles, self._method().flagging)
+        self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter, line)
+
+    def _adopt(self, model: Model, offset: float, n_iter: int, value_line: float) -> Self:
         """Use a model from now on, be it fitted or read from a file."""
         self.model_, self.offset_, self.n_iter_ = model, offset, n_iter
+        self.value_line_ = value_line
         self.n_features_in_ = len(model.schema.columns)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if model.schema.has_names:
@@ -307,6 +314,21 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         table = prepare(read_frame(X), self.model_.schema)
         return score_cells(self.model_, table, self._threads())
 
+    def predict_cells(self, X: Any) -> Any:
+        """Return whether each value is flagged, rows x columns.
+
+        A value is flagged if its own evidence is above `value_line_`. That line is drawn through
+        the oddest values of all training rows as the line for rows is: of the ordinary rows, fewer
+        than 1 in 100 have a flagged value.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            from admercs.pipeline.dask_rows import lazy_cells
+
+            return lazy_cells(self.model_, X, self.value_line_)
+        table = prepare(read_frame(X), self.model_.schema)
+        return score_values(self.model_, table, self._threads()) > self.value_line_
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted detector to one file, without pickle and without training scores."""
         check_is_fitted(self)
@@ -316,6 +338,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         parameters["nominal"] = self.nominal if self.nominal == "auto" else list(self.nominal)
         parameters["missing"] = self.missing and list(self._rules().missing)
         extra = {"parameters": parameters, "offset": self.offset_, "n_iter": self.n_iter_}
+        extra["value_line"] = self.value_line_
         save_model(path, self.model_, extra)
 
     @classmethod
@@ -329,7 +352,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
             detector._validate_params()
         except ValueError as error:
             raise ModelFileError(f"{path} is damaged ({error}). Save the model again.") from error
-        return detector._adopt(model, extra["offset"], extra["n_iter"])
+        return detector._adopt(model, extra["offset"], extra["n_iter"], extra["value_line"])
 
     def _threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))

@@ -36,10 +36,17 @@ def test_every_row_of_the_demo_can_be_opened(open_page, demo):
         assert "undefined" not in page.locator(".detail").inner_html()
 
 
-def test_demo_shows_the_faulty_batch(open_page, demo):
+def test_demo_shows_wrong_values_and_what_they_should_have_been(open_page, demo):
     page = open_page(demo)
-    contexts = page.inner_text("#contexts")
-    assert "2021-03-0" in contexts
+    lines = page.locator("#value-table tbody tr")
+    assert lines.count() == 20
+    assert "times too large?" in page.inner_text("#value-table")
+    lines.locator("a").first.click()
+    assert page.locator(".detail .repair").inner_text().startswith("If ")
+
+
+def test_rows_of_a_context_are_shown(open_page, demo):
+    page = open_page(demo)
     page.get_by_role("button", name="Show these rows").first.click()
     assert "of" in page.inner_text("#count")
     assert page.locator("#rows .opener").count() > 3

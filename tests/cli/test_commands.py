@@ -187,11 +187,12 @@ def test_scores_on_standard_output_leave_it_clean(run, people_csv):
 def test_demo(run, tmp_path):
     status, out, _ = run("demo", "--out", tmp_path / "demo")
     assert status == 0
-    assert "cars.csv: 1,000 rows, 11 columns" in out
+    assert "orders.csv: 2,000 rows, 13 columns" in out
+    assert "(1,000 times too large?), nothing about this\n  order would be odd." in out
+    assert re.search(r"weight \(kg\): [\d,]+ kg, expected [\d.]+ kg", out)
     assert "report.html" in out
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"cars.csv", "cars.admercs", "scores.csv", "report.html"}
-    assert "2021-03-0" in out
+    assert names == {"orders.csv", "orders.admercs", "scores.csv", "report.html"}
 
 
 def test_threshold_and_contamination(run, people_csv):

@@ -89,6 +89,15 @@ def _row_lines(row: Any, style: Style) -> list[str]:
     return lines
 
 
+def _value_lines(value: Any, rank: int, style: Style) -> list[str]:
+    from admercs.explain.records import label_text
+
+    slip = f" ({value.slip})" if value.slip else ""
+    what = f"{value.column}: {style.accent(value.value_text)}, expected {value.expected_text}{slip}"
+    head = f"  {rank}. {style.bold(label_text(value.label))}   "
+    return [*filled(what, style, head), *filled(value.text, style, "     ")]
+
+
 def columns_text(
     columns: Sequence[Any], missing: Iterable[int], n_rows: int, style: Style
 ) -> list[str]:
@@ -126,6 +135,7 @@ class Findings:
     model: ADMERCS
     digest: Digest  # what is known of the table's rows
     rows: Sequence[Any]  # the most anomalous rows, explained
+    values: Sequence[Any]  # the most suspicious values
     contexts: Sequence[Any]  # the anomalous contexts that rows of the table belong to
     written: dict[str, str]  # what was written where
     model_path: str | None  # where the model came from, if it was not learned from this table
@@ -154,6 +164,7 @@ class Findings:
             "flagged_by_association": digest.n_association,
             "threshold": {"score": -math.expm1(-digest.threshold), "evidence": digest.threshold},
             "anomalies": [row.to_dict() for row in self.rows],
+            "values": [value.to_dict() for value in self.values],
             "contexts": [context.to_dict() for context in self.contexts],
             "written": self.written,
         }
@@ -170,6 +181,11 @@ class Findings:
         parts.append(self._count(style))
         if self.rows:
             parts.append(f"{style.bold('Most anomalous')}\n{rows_text(self.rows, style)}")
+        if self.values:
+            lines = [style.bold("Most suspicious values")]
+            for rank, value in enumerate(self.values, 1):
+                lines += _value_lines(value, rank, style)
+            parts.append("\n".join(lines))
         if self.contexts:
             lines = [style.bold("Anomalous contexts")]
             for rank, context in enumerate(self.contexts[:CONTEXTS_SHOWN], 1):

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from admercs.report import Digest
 
 
+DEMO_ORDERS = 2_000
+
+
 def detect(options: Namespace) -> None:
     """Learn from a table, or from a reference of normal rows, and list the table's anomalies."""
     started = time.monotonic()
@@ -90,19 +93,19 @@ def explain(options: Namespace) -> None:
 
 
 def demo(options: Namespace) -> None:
-    """Write the generated cars to a file and detect what is odd about them."""
-    from admercs.datasets import make_electric_vehicles
+    """Write generated orders to a file and detect what is wrong with them."""
+    from admercs.datasets import make_orders
 
     folder = Path(options.folder)
-    path = folder / "cars.csv"
-    cars = make_electric_vehicles(random_state=0, as_frame="pyarrow").table
+    path = folder / "orders.csv"
+    orders = make_orders(random_state=0, n_orders=DEMO_ORDERS, as_frame="pyarrow").table
     with os_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with sinks.whole_file(str(path)) as stream, os_errors(path):
-        csv.write_csv(cars, stream)
-    arguments = ["detect", str(path), "--noun", "cars", "--top", "5"]
+        csv.write_csv(orders, stream)
+    arguments = ["detect", str(path), "--id", "order", "--noun", "orders", "--top", "3"]
     arguments += ["--report", str(folder / "report.html"), "--out", str(folder / "scores.csv")]
-    arguments += ["--model", str(folder / "cars.admercs"), "--jobs", str(options.jobs)]
+    arguments += ["--model", str(folder / "orders.admercs"), "--jobs", str(options.jobs)]
     arguments += [f"--{flag}" for flag in ("json", "quiet", "debug") if getattr(options, flag)]
     if not (options.quiet or options.json):
         print(f"$ admercs {' '.join(arguments)}\n", file=sys.stderr)
@@ -166,18 +169,19 @@ def _findings(scoring: Scoring, outputs: sinks.Outputs, model_path: str | None =
         outputs.write("report", Report(page).html().encode())
     contexts = anomalous_contexts(model.model_, noun=options.noun)
     here = [context for context in contexts if digest.members(context.leaf)]
-    rows = _top_rows(options, digest)
+    rows, values = _top_rows(options, digest), digest.values(options.noun)[: options.cells]
     written = {what.replace("out", "scores"): path for what, path in outputs.paths.items()}
-    return Findings(name, model, digest, rows, here, written, model_path)
+    return Findings(name, model, digest, rows, values, here, written, model_path)
 
 
 def _digest(scoring: Scoring, sink: sinks.Sink | None = None) -> Digest:
     """Write the scores of all rows; keep the most anomalous rows."""
-    from admercs.report import Digest
+    from admercs.report.digest import VALUES, Digest
 
     options, model, table = scoring.options, scoring.model, scoring.table
     n_kept = max(getattr(options, "report_rows", 1), options.top)
-    digest = Digest(model.model_, -model.offset_, n_kept)
+    n_values = max(VALUES if getattr(options, "report", None) else 0, getattr(options, "cells", 0))
+    digest = Digest(model.model_, -model.offset_, n_kept, n_values)
     for piece, batch in scoring:
         digest.add(piece)
         if sink is not None:

@@ -58,9 +58,9 @@ info: describe a model file: columns, parameters, threshold
   admercs info cars.admercs
   admercs info cars.admercs --json
 
-demo: find the odd ones among 1,000 generated electric cars
+demo: find the wrong values in 2,000 generated orders
   admercs demo
-  admercs demo --out cars
+  admercs demo --out orders
 
 reproduce: repeat the experiments of the paper
   admercs reproduce --quick
@@ -112,6 +112,7 @@ _OUTPUTS = """
 --report-rows N  the most rows listed in it (default: 500)
 --top N  rows shown here (default: 10)
 --why N  reasons per row (default: 3)
+--cells N  suspicious values shown here (default: 5)
 """
 _ROWS = """
 --row ROW  the row's number, counted from 1 without the header, or its label with --id; can be
@@ -251,7 +252,8 @@ def _add_options(parser: Any, text: str) -> None:
         elif metavar == "N":
             default = re.search(r"\(default: ([\d,]+)\)", help)
             # Beside the files that are written, nothing may be shown.
-            least = 0 if name == "--top" and text.startswith(_OUTPUTS) else 1
+            may_be_none = name in ("--top", "--cells") and text.startswith(_OUTPUTS)
+            least = 0 if may_be_none else 1
             more["type"] = _whole_number(least)
             more["default"] = None if default is None else int(default[1].replace(",", ""))
         elif not metavar:

@@ -9,7 +9,9 @@ from admercs.explain.records import (
     Explanations,
     Pattern,
     Reason,
+    Repair,
     RowExplanation,
+    SuspiciousValue,
     Typical,
 )
 from admercs.explain.scored_rows import ScoredTable, score_rows
@@ -20,8 +22,10 @@ __all__ = [
     "Explanations",
     "Pattern",
     "Reason",
+    "Repair",
     "RowExplanation",
     "ScoredTable",
+    "SuspiciousValue",
     "Typical",
     "anomalous_contexts",
     "describe_context",

@@ -15,11 +15,13 @@ from admercs.explain.records import (
     Explanations,
     FrameKind,
     Pattern,
+    SuspiciousValue,
     as_frame,
     is_count,
     proposals,
 )
 from admercs.explain.scored_rows import ScoredTable, score_rows
+from admercs.explain.suspicious_values import suspicious_values
 
 
 class ExplainMixin:
@@ -89,6 +91,30 @@ class ExplainMixin:
         scored = self._scored(X, labels)
         order = np.argsort(-scored.evidence, kind="stable")[:n]
         return scored.rows(order).explain(self.model_, top, noun, _frame_kind(X))
+
+    def top_cells(self, X: Any, n: int = 10, *, noun: str = "rows") -> list[SuspiciousValue]:
+        """Return the `n` oddest values of a table, with what was expected instead and why.
+
+        Examples
+        --------
+        >>> from admercs import ADMERCS
+        >>> pets = {"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}
+        >>> pets["legs"] = [4] * 199 + [5]
+        >>> found = ADMERCS().fit(pets).top_cells(pets, 1)[0]
+        >>> found.label, found.column, found.value, found.expected
+        (199, 'legs', 5, 4)
+        """
+        check_is_fitted(self)
+        if not is_count(n):
+            raise ValueError(f"n must be a number of values, 0 or more; it is {n!r}")
+        labels = None
+        if is_dask(X):
+            from admercs.pipeline.dask_rows import top_rows
+
+            X, labels = top_rows(self.model_, X, n, by_value=True)
+        scored = self._scored(X, labels)
+        rows = scored.rows(np.argsort(-scored.strongest, kind="stable")[:n], texts=True)
+        return suspicious_values(self.model_, rows, n, noun)
 
     def repair(self, X: Any, *, noun: str = "rows") -> Any:
         """Propose what wrong values of the flagged rows should have been; `X` stays as it is.

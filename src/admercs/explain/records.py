@@ -286,6 +286,26 @@ class RowExplanation(Record):
 
 
 @dataclass(frozen=True)
+class SuspiciousValue(Record):
+    """A value that is odd for its row, with what was expected instead."""
+
+    label: Any  # of the row
+    column: str
+    value: Value  # None when it is missing
+    value_text: str  # the same in words
+    expected: Value  # None where a range of values is expected, or no value
+    expected_text: str
+    slip: str  # how the value may have become wrong
+    evidence: float  # of the value, and of what follows from it
+    text: str  # why it is odd
+
+    def __str__(self) -> str:
+        what = f"{label_text(self.label)}   {self.column} = {self.value_text}"
+        slip = f" ({self.slip})" if self.slip else ""
+        return f"{what}   expected: {self.expected_text}{slip}\n  {self.text}"
+
+
+@dataclass(frozen=True)
 class Context(Record):
     """A group of similar rows: a leaf of one of the trees."""
 

@@ -76,8 +76,13 @@ class RepairWords:
         )
 
     def _is_usual(self, cell: int, own: float) -> bool:
-        """Tell whether several rows have a value: then it is no slip, even if it looks like one."""
+        """Tell whether a value is no slip, even if it looks like one: several rows have it.
+
+        Nor is what a facet says of a value.
+        """
         access = self._words.access
+        if access.columns[cell].facet is not None:
+            return True
         if access.continuous[cell] or math.isnan(own):
             return False
         root = access.roots[cell]

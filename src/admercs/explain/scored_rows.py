@@ -85,6 +85,7 @@ class ScoredTable:
     is_training: bool  # whether these are training rows, as far as the rows can tell
     names: Names
     evidence: Floats  # per row
+    strongest: Floats  # per row: the evidence of its oddest value alone
     association: Bools  # per row: whether most evidence is from contexts and neighbours
     column_evidence: Floats  # per column of the table
     members: dict[int, Ints]  # anomalous context (leaf) -> its rows here
@@ -177,11 +178,12 @@ def score_rows(
         leaves, targets = access.leaves(parts), access.targets
         here = [np.flatnonzero(leaves[targets[k]] == k) + start for k in access.members]
         kept = parts if keep_parts else None
-        blocks[start] = evidence, association(parts) > evidence / 2, cells.sum(axis=1), here, kept
+        rows = evidence, parts.pattern.max(axis=0), association(parts) > evidence / 2
+        blocks[start] = *rows, cells.sum(axis=1), here, kept
 
     run_blocks(score_block, table.n_rows, n_jobs)
     in_order = (blocks[start] for start in sorted(blocks))
-    evidence, associated, by_attribute, members, parts = zip(*in_order, strict=True)
+    evidence, strongest, associated, by_attribute, members, parts = zip(*in_order, strict=True)
     is_training = access.is_training_data(table, first - count_from)
     row_word = "row" if is_training else "training row"
     column_evidence = np.zeros(len(model.schema.columns))
@@ -195,6 +197,7 @@ def score_rows(
         is_training=is_training,
         names=lambda row: f"{row_word} {row + count_from}",
         evidence=np.concatenate(evidence),
+        strongest=np.concatenate(strongest),
         association=np.concatenate(associated),
         column_evidence=column_evidence,
         members={leaf: rows for leaf, rows in rows_of if len(rows)},

@@ -20,7 +20,9 @@ class CellChanges:
         self._expected = expected
         first: dict[int, int] = {}
         used = model.schema.used
-        for m in sorted(range(len(used)), key=lambda m: used[m].facet is not None):
+        for m in sorted(
+            range(len(used)), key=lambda m: (used[m].facet is not None, used[m].role != "nominal")
+        ):
             first.setdefault(used[m].sources[0], m)
         self.cell_of = np.array([first[column.sources[0]] for column in used])
         self._others = np.flatnonzero(self.cell_of != np.arange(len(used)))

@@ -22,7 +22,7 @@ from admercs.pipeline.cluster_run import ClusterRun, naming
 from admercs.pipeline.local_cluster import some_client
 from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Function, Kept, Numbers, Piece, Rows, Work
-from admercs.pipeline.score import score_cells, score_evidence
+from admercs.pipeline.score import score_cells, score_evidence, score_strongest, score_values
 from admercs.table.columns import Facet
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
@@ -227,11 +227,21 @@ def lazy_scores(model: Model, table: DataFrame, finish: Finish, name: str) -> An
     return _lazy(model, table, score_evidence, partial(_series, finish, name), np.zeros(0))
 
 
-def lazy_cells(model: Model, table: DataFrame) -> Any:
-    """Return the evidence per cell as a lazy table, partitioned and indexed like the table."""
+def lazy_cells(model: Model, table: DataFrame, line: float | None = None) -> Any:
+    """Return the evidence per cell as a lazy table, partitioned and indexed like the table.
+
+    With a ``line``, return whether the evidence of each value is above it.
+    """
     names = model.schema.names
-    make = partial(pd.DataFrame, columns=names)
-    return _lazy(model, table, score_cells, make, np.zeros((0, len(names))))
+    empty = np.zeros((0, len(names)))
+    if line is None:
+        return _lazy(model, table, score_cells, partial(pd.DataFrame, columns=names), empty)
+    make = partial(_flags, line, names)
+    return _lazy(model, table, score_values, make, empty)
+
+
+def _flags(line: float, names: list[str], evidence: Floats, index: pd.Index) -> pd.DataFrame:
+    return pd.DataFrame(evidence > line, columns=names, index=index)
 
 
 def lazy_lines(detector: Any, table: DataFrame, find: Function, *args: Any) -> Any:
@@ -270,15 +280,19 @@ class TopRows(NamedTuple):
     n_rows: int  # rows of the part
 
 
-def top_rows(model: Model, table: DataFrame, n: int) -> tuple[pd.DataFrame, list[Any]]:
-    """Return the `n` most anomalous rows of a Dask table, and what to call them.
+def top_rows(
+    model: Model, table: DataFrame, n: int, *, by_value: bool = False
+) -> tuple[pd.DataFrame, list[Any]]:
+    """Return the `n` most anomalous rows of a Dask table, or those with the oddest values.
+
+    Also return what to call them.
 
     Every worker keeps the best of its partitions only, and only `n` rows come to the client. Rows
     are called by the table's index; where that is nothing but a number that starts anew in each
     partition, by their number in the whole table.
     """
     with some_client() as client, ClusterRun(client, table) as run:
-        parts = run.read("scoring", top_of_part, run.share(model), n)
+        parts = run.read("scoring", top_of_part, run.share(model), n, by_value)
         top: TopRows = run.result(run.reduce(merge_top, parts, n))
     index = table._meta.index
     if index.name is None and not table.known_divisions and index.dtype.kind in "iu":
@@ -286,9 +300,9 @@ def top_rows(model: Model, table: DataFrame, n: int) -> tuple[pd.DataFrame, list
     return top.rows, list(top.rows.index)
 
 
-def top_of_part(part: pd.DataFrame, model: Model, n: int) -> TopRows:
-    """Return the most anomalous rows of a partition."""
-    evidence = score_evidence(model, open_part(part, model.schema))
+def top_of_part(part: pd.DataFrame, model: Model, n: int, by_value: bool) -> TopRows:
+    """Return the most anomalous rows of a partition, or those with the oddest values."""
+    evidence = score_strongest(model, open_part(part, model.schema))[int(by_value)]
     order = np.argsort(-evidence, kind="stable")[:n]
     return TopRows(part.iloc[order], evidence[order], order.astype(np.int64), len(part))
 

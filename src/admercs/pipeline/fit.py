@@ -42,7 +42,7 @@ from admercs.pipeline.score import (
     join_parts,
     odds_of,
     run_blocks,
-    score_evidence,
+    score_strongest,
     sum_in_order,
 )
 from admercs.table.bins import Binning
@@ -63,6 +63,7 @@ class Fitted:
     evidence: Kept  # of the rows of each piece
     quantiles: Callable[[Floats], Floats]  # of that evidence
     n_iter: int
+    value_quantiles: Callable[[Floats], Floats]  # of the evidence of each row's oddest value
 
 
 def fit_model(
@@ -104,7 +105,7 @@ def fit_model(
     )
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
-    evidence = rows.pick(scored, 0)
+    evidence, ends, strongest = (rows.pick(scored, k) for k in range(3))
     n_iter = 1
     if method.feedback is not None:
         search = ContextSearch(rows, model, binning, codes, leaves, evidence)
@@ -112,20 +113,25 @@ def fit_model(
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
     model, evidence = compare_rows(rows, model, binning, leaves, evidence)
-    model, evidence = add_joint_tail(rows, model, rows.pick(scored, 1), evidence)
+    model, evidence = add_joint_tail(rows, model, ends, evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))
-    return Fitted(model, evidence, quantiles, n_iter)
+    return Fitted(model, evidence, quantiles, n_iter, partial(rows.quantiles, strongest))
 
 
 def score_piece(
     table: Prepared, leaves: Leaves, model: Model, n_jobs: int
-) -> tuple[Floats, EndsOfRows | None]:
-    """Return the evidence of a piece's rows, and how near they are to the ends of their columns."""
+) -> tuple[Floats, EndsOfRows | None, Floats]:
+    """Return what pieces tell of their rows when they are scored first.
+
+    That is their evidence, how near they are to the ends of their columns, and the evidence of the
+    oddest value of each.
+    """
     ends = None
     if model.method.joint_tail is not None and model.ends:
         ends = sum_surprises(model.ends, table.column, table.n_rows)
-    return score_evidence(model, table, n_jobs, leaves), ends
+    evidence, strongest = score_strongest(model, table, n_jobs, leaves)
+    return evidence, ends, strongest
 
 
 def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNodes) -> Keys:

@@ -211,24 +211,41 @@ def score_evidence(
     model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None
 ) -> Floats:
     """Return the evidence of each row, given their leaves where these are known already."""
+    return score_strongest(model, table, n_jobs, leaves)[0]
+
+
+def score_strongest(
+    model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None
+) -> tuple[Floats, Floats]:
+    """Return the evidence of each row, and that of its oddest value alone."""
     scorer = Scorer(model)
-    out = np.empty(table.n_rows)
+    evidence, strongest = np.empty((2, table.n_rows))
 
     def work(start: int, stop: int) -> None:
         leaf = None if leaves is None else leaves.of(slice(start, stop))
-        out[start:stop] = scorer.score(table.block(start, stop), leaf).evidence()
+        parts = scorer.score(table.block(start, stop), leaf)
+        evidence[start:stop] = parts.evidence()
+        strongest[start:stop] = parts.pattern.max(axis=0)
 
     run_blocks(work, table.n_rows, n_jobs)
-    return out
+    return evidence, strongest
 
 
-def score_cells(model: Model, table: Prepared, n_jobs: int = 1) -> Floats:
+def score_values(model: Model, table: Prepared, n_jobs: int = 1) -> Floats:
+    """Return the evidence of values, as `score_cells` does, without that from other rows."""
+    return score_cells(model, table, n_jobs, of_values=True)
+
+
+def score_cells(
+    model: Model, table: Prepared, n_jobs: int = 1, *, of_values: bool = False
+) -> Floats:
     """Return the evidence per row and column of the table; unused columns have none."""
     scorer, credited = Scorer(model), model.credited
     out = np.zeros((table.n_rows, len(model.schema.columns)))
 
     def work(start: int, stop: int) -> None:
-        cells = scorer.score(table.block(start, stop)).cells()
+        block = table.block(start, stop)
+        cells = scorer.score_alone(block).pattern if of_values else scorer.score(block).cells()
         for position, evidence in zip(credited, cells, strict=True):
             out[start:stop, position] += evidence
 

@@ -12,22 +12,53 @@ import numpy as np
 from admercs.arrays import Floats, Ints
 from admercs.explain.access import Model
 from admercs.explain.column_findings import ColumnFinding, ColumnWatch
+from admercs.explain.records import SuspiciousValue
 from admercs.explain.scored_rows import ScoredRows, ScoredTable
+from admercs.explain.suspicious_values import suspicious_values
 
 FINE = 1 / 32  # width of the evidence counts that the histogram is put together from
 MOST_FINE = 1 << 14
 BARS = 44
+VALUES = 20  # suspicious values told
 MEMBERS = 50  # members named per context
+
+
+class KeptRows:
+    """The rows with most evidence among those seen so far."""
+
+    def __init__(self, n: int) -> None:
+        self._wanted = n
+        self._kept: list[ScoredRows] = []  # empty, or one
+        self.evidence = np.empty(0)  # of these rows, most first
+
+    def add(self, piece: ScoredTable, evidence: Floats) -> None:
+        """Take in the rows of a piece."""
+        top = np.argsort(-evidence, kind="stable")[: self._wanted]
+        if 0 < self._wanted == len(self.evidence):
+            top = top[evidence[top] > self.evidence[-1]]
+        if not len(top):
+            return
+        together = np.concatenate((self.evidence, evidence[top]))
+        order = np.argsort(-together, kind="stable")[: self._wanted]
+        self._kept = [ScoredRows.join([*self._kept, piece.rows(top, texts=True)], order)]
+        self.evidence = together[order]
+
+    def first(self, n: int) -> ScoredRows | None:
+        """Return some of them; None if there are none at all."""
+        return self._kept[0].head(n) if self._kept else None
 
 
 class Digest:
     """What is known of the rows seen so far; its size does not depend on their number.
 
-    Rows with more evidence than the ``threshold`` are flagged; at most ``rows`` are listed.
+    Rows with more evidence than the ``threshold`` are flagged; at most ``rows`` are listed, and of
+    their values the ``values`` oddest ones.
     """
 
-    def __init__(self, model: Model, threshold: float, rows: int = 500) -> None:
-        self.model, self.threshold, self._wanted = model, threshold, rows
+    def __init__(
+        self, model: Model, threshold: float, rows: int = 500, values: int = VALUES
+    ) -> None:
+        self.model, self.threshold = model, threshold
         self.n_rows = self.n_flagged = self.n_association = 0
         self.column_evidence = np.zeros(len(model.schema.columns))
         self.missing = np.zeros(len(model.schema.columns), np.int64)
@@ -39,8 +70,7 @@ class Digest:
         self._counts = np.zeros(MOST_FINE, np.int64)
         self._context_counts = defaultdict[int, Ints](lambda: np.zeros(MOST_FINE, np.int64))
         self._context_members = defaultdict[int, list[tuple[float, int, Any]]](list)
-        self._kept: list[ScoredRows] = []  # the wanted rows so far; empty, or one
-        self._evidence = np.empty(0)  # of these rows
+        self._anomalous, self._oddest, self._n_values = KeptRows(rows), KeptRows(values), values
 
     def add(self, piece: ScoredTable) -> None:
         """Take in a scored piece of the table."""
@@ -60,24 +90,13 @@ class Digest:
             members = [(-float(evidence[k]), piece.first + k, piece.labels[k]) for k in top]
             members += self._context_members[leaf]
             self._context_members[leaf] = heapq.nsmallest(MEMBERS, members, key=lambda m: m[:2])
-        self._keep_top(piece)
+        self._anomalous.add(piece, evidence)
+        self._oddest.add(piece, piece.strongest)
 
     def _binned(self, evidence: Floats) -> Ints:
         # The threshold itself is not flagged: a bin holds its right end, not its left one.
         bins = np.ceil((evidence - self._middle) / FINE).astype(np.int64) + self._below - 1
         return np.bincount(np.clip(bins, 0, MOST_FINE - 1), minlength=MOST_FINE)
-
-    def _keep_top(self, piece: ScoredTable) -> None:
-        evidence = piece.evidence
-        top = np.argsort(-evidence, kind="stable")[: self._wanted]
-        if 0 < self._wanted == len(self._evidence):
-            top = top[evidence[top] > self._evidence[-1]]
-        if not len(top):
-            return
-        together = np.concatenate((self._evidence, evidence[top]))
-        order = np.argsort(-together, kind="stable")[: self._wanted]
-        self._kept = [ScoredRows.join([*self._kept, piece.rows(top, texts=True)], order)]
-        self._evidence = together[order]
 
     def findings(self) -> tuple[ColumnFinding, ...]:
         """Return what stands out in single columns."""
@@ -85,8 +104,14 @@ class Digest:
 
     def top(self, least: int = 50) -> ScoredRows | None:
         """Return the flagged rows, most anomalous first, or at least some; None without rows."""
-        n = min(max(self.n_flagged, least), len(self._evidence))
-        return ScoredRows.join(self._kept, np.arange(n)) if self._kept else None
+        return self._anomalous.first(max(self.n_flagged, least))
+
+    def values(self, noun: str = "rows") -> list[SuspiciousValue]:
+        """Return the oddest values of the table."""
+        rows = self._oddest.first(self._n_values)
+        if rows is None:
+            return []
+        return suspicious_values(self.model, rows, self._n_values, noun)
 
     def histogram(self) -> tuple[list[float], list[int]]:
         """Return the edges and counts of the evidence of all rows."""

@@ -10,11 +10,12 @@ from typing import Any
 from admercs._version import __version__
 from admercs.explain import Context, Reason, RowExplanation, anomalous_contexts, patterns
 from admercs.explain.model_words import ModelWords
-from admercs.explain.records import label_text, rank_text
+from admercs.explain.records import SuspiciousValue, label_text, rank_text
 from admercs.explain.scored_rows import ScoredRows
 from admercs.report.digest import Digest
 from admercs.report.plot_data import AXES, PlotDistributions, axis_value, significant
 from admercs.table.columns import Column
+from admercs.table.schema import Schema
 
 FORMAT, VERSION = "admercs-report", 1
 MOST_CONTEXTS, SHOWN_CONTEXTS, SHOWN_PATTERNS = 200, 20, 20
@@ -60,6 +61,7 @@ def summary_of(
         "histogram": {"edges": edges, "counts": counts},
         "columns": _columns(digest, distributions),
         "distributions": distributions.listed,
+        "values": [_suspicious(value, digest.model.schema) for value in digest.values(noun)],
         "rows": _ListedRows(digest, contexts, distributions).listed(top, noun),
         "contexts": [_context(digest, k, context) for k, context in enumerate(contexts)],
         "patterns": [
@@ -141,6 +143,7 @@ class _ListedRows:
             "association": row.by_association,
             "values": rows.texts[k],
             "cells": cells,
+            "repair": row.repair_text,
             "reasons": [self.reason(reason, rows.values[:, k]) for reason in row.reasons],
             "rest": significant(row.rest / row.evidence if row.evidence else 0.0),
             "contexts": sorted(
@@ -179,6 +182,18 @@ class _ListedRows:
             "typical": [pair for pair in ends if None not in pair],
             "distribution": shape,
         }
+
+
+def _suspicious(value: SuspiciousValue, schema: Schema) -> dict[str, Any]:
+    return {
+        "label": label_text(value.label),
+        "column": schema.names.index(value.column),
+        "value": value.value_text,
+        "expected": value.expected_text,
+        "slip": value.slip,
+        "evidence": significant(value.evidence),
+        "text": value.text,
+    }
 
 
 def _context(digest: Digest, k: int, context: Context) -> dict[str, Any]:

@@ -105,6 +105,7 @@ function rowHeadline(row) {
 
 function rowText(row) {
   const lines = [`${row.label}   ${rowHeadline(row)}${row.association ? ", by association" : ""}`];
+  if (row.repair) lines.push(`  ${row.repair}`);
   row.reasons.forEach((reason, k) => lines.push(`  ${k + 1}. ${reason.text} (${percent(reason.share)} of the evidence)`));
   if (row.rest > 0.0005) lines.push(`  The rest, each less: ${percent(row.rest)} of the evidence`);
   return lines.join("\n");
@@ -122,6 +123,7 @@ function detail(row) {
     el("div", { class: "detail-head" },
       el("h3", {}, el("span", { text: row.label }), " ", el("small", { text: rowHeadline(row) })), actions),
     row.association ? el("p", { class: "muted", text: "It stands out mainly because of the rows it belongs with, less by its own values." }) : null,
+    row.repair ? el("p", { class: "repair", text: row.repair }) : null,
     row.reasons.length ? el("ol", { class: "reasons" }, ...row.reasons.map(reasonItem)) : el("p", { class: "muted", text: "Nothing is unusual about this row." }),
     row.rest > 0.0005 ? el("p", { class: "muted small", text: `Smaller reasons, not listed: ${percent(row.rest)} of the evidence.` }) : null,
     el("h4", { text: "All values of this row" }),

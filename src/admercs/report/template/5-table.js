@@ -1,12 +1,17 @@
 // The table of anomalies: search, filters, sorting, pages, and opening a row.
 
+// What a person should look at first: what a value should have been, or the strongest reason.
+function mainReason(row) {
+  return row.repair || (row.reasons[0] ? row.reasons[0].text : "");
+}
+
 const HEADINGS = [
   { key: "label", title: "Row", sort: (row) => row.row },
   { key: "score", title: "Score", sort: (row) => row.evidence, numeric: true, first: -1 },
   { key: "evidence", title: "Evidence", sort: (row) => row.evidence, first: -1 },
   { key: "kind", title: "Kind", sort: kindText },
   { key: "column", title: "Main column", sort: (row) => mainColumn(row) },
-  { key: "why", title: "Why", sort: (row) => (row.reasons[0] ? row.reasons[0].text : "") },
+  { key: "why", title: "Why", sort: mainReason },
 ];
 const state = { query: "", column: "", kind: "", context: "", sort: "score", direction: -1, page: 0, size: 25, open: null };
 
@@ -80,7 +85,7 @@ function rowCells(row) {
   // The roles stay when a narrow screen turns rows into cards, which takes them from the elements.
   const cell = (key, attributes, ...children) => el("td", { role: "cell", class: "col-" + key, ...attributes }, ...children);
   const kind = el("span", { class: row.association ? "badge association" : "badge", text: kindText(row) });
-  const why = el("span", { class: "clamp", text: row.reasons[0] ? row.reasons[0].text : "" });
+  const why = el("span", { class: "clamp", text: mainReason(row) });
   const classes = (open ? "opened" : "") + (row.flagged ? " flagged" : "");
   return el("tr", { id: "row-" + row.row, role: "row", class: classes, on: { click: onRow } },
     el("th", { scope: "row", role: "rowheader", class: "col-label" }, button),

@@ -26,6 +26,21 @@ function drawOverview() {
   byId("colophon").textContent = `Made by ${data.generator} on ${data.created.replace("T", " ").slice(0, 16)} UTC. This page is complete in itself and loads nothing from the network.`;
 }
 
+function drawValues() {
+  const lines = data.values.map((value) => {
+    const listed = data.rows.find((row) => row.label === value.label);
+    const label = listed ? el("a", { href: "#row-" + listed.row, text: value.label }) : value.label;
+    return el("tr", {},
+      el("th", { scope: "row" }, label),
+      el("td", { text: data.columns[value.column].name }),
+      el("td", { class: "odd", text: shorten(value.value, 60) }),
+      el("td", {}, shorten(value.expected, 80), value.slip ? el("small", { class: "muted", text: ` ${value.slip}` }) : null),
+      el("td", {}, ...sentence(value.text)));
+  });
+  const none = el("tr", {}, el("td", { colspan: 5, text: "None: no value of this table is odd for its row." }));
+  document.querySelector("#value-table tbody").append(...(lines.length ? lines : [none]));
+}
+
 function contextCard(context, k) {
   const members = context.members.slice(0, 12).map((member) => {
     const listed = data.rows.find((row) => row.row === member.row);

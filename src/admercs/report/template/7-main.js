@@ -71,6 +71,7 @@ function start() {
   drawFilters();
   drawHeadings();
   drawRows();
+  drawValues();
   drawContexts();
   drawPatterns();
   drawColumns();

@@ -1,0 +1,70 @@
+"""Values as findings: which cells of a table are odd, what was expected there, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from admercs.explain.access import Model
+from admercs.explain.records import Reason, Repair, RowExplanation, SuspiciousValue, Value
+from admercs.explain.scored_rows import ScoredRows
+
+REASONS = 5  # of a row may each be about a value
+
+
+def suspicious_values(
+    model: Model, rows: ScoredRows, n: int, noun: str = "rows"
+) -> list[SuspiciousValue]:
+    """Return the oddest values of some rows, most evidence first; the rows have their texts.
+
+    What merely follows from a wrong value is no finding of its own: it is part of that one.
+    """
+    finder = _Finder(model)
+    explained = zip(rows.explain(model, REASONS, noun), rows.texts, strict=True)
+    found = [value for row, texts in explained for value in finder.values(row, texts)]
+    return sorted(found, key=lambda value: -value.evidence)[:n]
+
+
+class _Finder:
+    def __init__(self, model: Model) -> None:
+        # A facet speaks about the column that it is made of.
+        self._place = {each.name: each.sources[0] for each in model.schema.used}
+        self._names = model.schema.names
+
+    def values(self, row: RowExplanation, texts: list[str | None]) -> Iterator[SuspiciousValue]:
+        """Yield the odd values of a row, each column once."""
+        repairs: dict[str, Repair] = {}
+        for repair in row.repairs:
+            for cell in (repair, *repair.also):
+                repairs.setdefault(cell.column, cell)
+        told = set()
+        for k, reason in enumerate(each for each in row.reasons if each.kind == "pattern"):
+            column = self._names[self._place[reason.target]]
+            if k == 0 and row.repair_text:
+                # What the repair explains may be told of a value that follows from it.
+                column = row.repairs[0].column
+            if column not in told:
+                told.add(column)
+                yield self._value(row, reason, column, texts, repairs.get(column))
+
+    def _value(
+        self, row: RowExplanation, reason: Reason, column: str, texts: list[str | None],
+        repair: Repair | None,
+    ) -> SuspiciousValue:  # fmt: skip
+        about: Reason | Repair = reason if repair is None else repair
+        value: Value = about.value
+        value_text, expected = about.value_text, None if repair is None else repair.expected
+        if column not in self._place:  # only its facets are looked at: the value itself is told
+            value = texts[self._names.index(column)]
+            value_text = "missing" if value is None else str(value)
+        typical = "" if reason.typical is None else reason.typical.text
+        return SuspiciousValue(
+            label=row.label,
+            column=column,
+            value=value,
+            value_text=value_text,
+            expected=expected,
+            expected_text=typical if repair is None else repair.expected_text,
+            slip="" if repair is None else repair.slip,
+            evidence=reason.evidence,
+            text=reason.text,
+        )

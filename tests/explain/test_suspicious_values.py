@@ -1,0 +1,106 @@
+"""Values as findings, and flags of values."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS
+from admercs.datasets import make_orders
+
+
+@pytest.fixture(scope="module")
+def orders() -> Any:
+    return make_orders(0, 2000, as_frame="pandas")
+
+
+@pytest.fixture(scope="module")
+def model(orders: Any) -> ADMERCS:
+    return ADMERCS().fit(orders.table)
+
+
+def wrong_cells(orders: Any) -> np.ndarray:
+    return (orders.table != orders.clean).to_numpy()
+
+
+def test_planted_values_are_the_first_findings(model: ADMERCS, orders: Any) -> None:
+    found = model.top_cells(orders.table, 20, noun="orders")
+    places = [(value.label, value.column) for value in found]
+    assert len(set(places)) == len(found) == 20
+    planted = [orders.odd_columns.get(row) == (column,) for row, column in places]
+    assert sum(planted) >= 17
+    evidence = [value.evidence for value in found]
+    assert evidence == sorted(evidence, reverse=True)
+    for value in found:
+        assert value.expected_text
+        assert value.text.endswith(".")
+
+
+def test_a_value_is_told_as_the_table_has_it(model: ADMERCS, orders: Any) -> None:
+    for value in model.top_cells(orders.table, 20):
+        given = orders.table.loc[value.label, value.column]
+        if isinstance(given, str):
+            assert value.value == given
+    mail = next(v for v in model.top_cells(orders.table, 40) if v.column == "e-mail")
+    assert mail.expected == "a.a99@a.a"
+    made = json.loads(json.dumps(mail.to_dict(), allow_nan=False))
+    assert made["column"] == "e-mail"
+    assert str(mail).splitlines()[0].endswith("expected: a.a99@a.a")
+
+
+def test_values_of_a_dask_table(model: ADMERCS, orders: Any) -> None:
+    lazy = dd.from_pandas(orders.table, npartitions=3)
+    here, there = model.top_cells(orders.table, 12), model.top_cells(lazy, 12)
+    assert [(v.label, v.column, v.text) for v in here] == [
+        (v.label, v.column, v.text) for v in there
+    ]
+    flags = model.predict_cells(lazy).compute()
+    assert list(flags.columns) == list(orders.table.columns)
+    np.testing.assert_array_equal(flags.to_numpy(), model.predict_cells(orders.table))
+    again = ADMERCS().fit(lazy)
+    assert again.value_line_ == model.value_line_
+
+
+def test_flagged_values_are_wrong(model: ADMERCS, orders: Any, tmp_path: Any) -> None:
+    flags, wrong = model.predict_cells(orders.table), wrong_cells(orders)
+    assert flags.shape == orders.table.shape
+    assert (flags & wrong).sum() >= 20
+    assert flags[~wrong.any(axis=1)].any(axis=1).mean() < 1 / 200
+    model.save(tmp_path / "model")
+    loaded = ADMERCS.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_cells(orders.table), flags)
+
+
+def test_one_glaring_value_among_many_quiet_columns_is_found() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 120))
+    rows, columns = rng.permutation(3000)[:12], rng.integers(0, 120, 12)
+    X[rows, columns] += np.linspace(8, 25, 12) * rng.choice([-1, 1], 12)
+    model = ADMERCS().fit(X)
+    found = {(value.label, value.column) for value in model.top_cells(X, 12)}
+    assert found == {(row, f"x{column}") for row, column in zip(rows, columns, strict=True)}
+    flags = model.predict_cells(X)
+    assert flags[rows, columns].all()
+    assert flags.any(axis=1).sum() <= 12 + 3000 / 200
+
+
+def test_ordinary_rows_have_few_flagged_values() -> None:
+    rng = np.random.default_rng(1)
+    hidden = rng.normal(size=(4000, 2))
+    X = hidden @ rng.normal(size=(2, 6)) + 0.3 * rng.normal(size=(4000, 6))
+    model = ADMERCS().fit(X[:2000])
+    assert model.predict_cells(X[:2000]).any(axis=1).mean() < 0.01
+    assert model.predict_cells(X[2000:]).any(axis=1).mean() < 0.015
+
+
+def test_bad_input(model: ADMERCS, orders: Any) -> None:
+    assert model.top_cells(orders.table, 0) == []
+    with pytest.raises(ValueError, match="n must be a number of values"):
+        model.top_cells(orders.table, -1)
+    with pytest.raises(ValueError, match="now missing"):
+        model.predict_cells(pd.DataFrame({"zip": ["1"]}))
