@@ -17,6 +17,7 @@ ADDED = {
     "what stands out in columns": 230,
     "workbooks, archives, lines before a header": 320,
     "facets": 450,
+    "what texts resemble, columns that determine each other": 930,
     "repairs": 800,
     "joint tail": 340,
     "values as findings": 250,

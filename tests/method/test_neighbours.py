@@ -178,7 +178,7 @@ def test_isolation_is_the_formula() -> None:
     model = fit(table)
     known, values = references(model), working_values(model, table)
     distance = known.compare(values).distance
-    z = 1.5 * np.sqrt(len(values)) * np.log((distance + 0.5) / (known.usual + 0.5))
+    z = 1.5 * np.sqrt(table.shape[1]) * np.log((distance + 0.5) / (known.usual + 0.5))
     expected = np.log(1 + 0.1 * (np.exp(np.maximum(0, z.max(axis=1))) - 1))
     settings = Method().neighbours
     assert settings is not None

@@ -27,6 +27,8 @@ from admercs.method.settings import (
 # Every step that can be left out, and the value that leaves it out.
 OPTIONAL: dict[str, Any] = {
     "facets": None,
+    "facets.look_alikes": None,
+    "facets.determined": None,
     "tail": None,
     "border": None,
     "discount": None,
@@ -77,6 +79,10 @@ def shops(n: int = 1500) -> pd.DataFrame:
     east, north = (10 * corner + rng.normal(size=(n, 2))).T
     table = pd.DataFrame({"load": load, "heat": heat, "east": east, "north": north, "batch": batch})
     table["town"] = rng.choice(["Linz", "Graz", "Wien"], n)
+    table["post"] = table["town"].map({"Linz": 4020, "Graz": 8010, "Wien": 1010}) + rng.integers(
+        0, 40, n
+    )
+    table.loc[70:72, "post"], table.loc[90, "town"] = 9020, "Lintz"
     table.loc[rng.random(n) < 0.05, "north"] = np.nan
     table["phone"] = [f"0{k}/{k + 100}" if k % 300 else f"{k}" for k in rng.permutation(10 * n)[:n]]
     return table

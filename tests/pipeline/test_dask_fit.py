@@ -20,6 +20,7 @@ from admercs import ADMERCS, Method
 from admercs.datasets import make_electric_vehicles
 from admercs.pipeline.cluster_run import ClusterRun
 from tests.facets.test_facet_frame import make_calls
+from tests.facets.test_stated_views import make_shops
 from tests.pipeline.dask_tables import cut, differences, make_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:This column is set aside")
@@ -101,6 +102,7 @@ def texts(n: int) -> pd.DataFrame:
     [
         (numbers(900), [300, 1]),
         (texts(900), [0, 400, 0]),
+        (make_shops(), [0, 18, 300]),
         (make_table(30)[["a", "b", "kind", "few"]], [1, 0, 2]),
         (make_table(2), [1]),
         (make_table(250), [0, 100, 30, 1]),
@@ -110,6 +112,7 @@ def texts(n: int) -> pd.DataFrame:
     ids=[
         "numbers",
         "texts",
+        "a city follows from a code",
         "few rows",
         "two rows",
         "groups",

@@ -104,7 +104,9 @@ def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[
     if top is not None and not is_count(top):
         raise ValueError(f"top must be None or a number of patterns, 0 or more; it is {top!r}")
     words = ModelWords(model, noun)
-    found = [_candidate(words.access, node) for node in words.access.scoring_nodes()]
+    is_stated, targets = model.schema.is_stated, words.access.targets
+    nodes = [node for node in words.access.scoring_nodes() if not is_stated[targets[node]]]
+    found = [_candidate(words.access, node) for node in nodes]
     kept: list[_Candidate] = []
     for candidate in sorted(found, key=lambda each: (-each.strength, each.node)):
         for other in kept:

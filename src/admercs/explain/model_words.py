@@ -128,6 +128,9 @@ def _names(model: Model) -> list[tuple[str, str]]:
         for column in model.schema.used
     ]
     often = Counter(name for name, _ in split)
+    for m in np.flatnonzero(model.schema.is_stated).tolist():  # they speak of a column of the table
+        split[m] = (model.schema.columns[model.schema.used[m].sources[0]].name, "")
+        often[split[m][0]] = 1
     return [
         (name, unit) if often[name] == 1 else (column.name, "")
         for (name, unit), column in zip(split, model.schema.used, strict=True)

@@ -14,8 +14,9 @@ from admercs.explain import sentences
 from admercs.explain.access import association
 from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
-from admercs.explain.records import Reason, ReasonKind, RowExplanation, is_count
+from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical, is_count
 from admercs.explain.repairs import RepairWords
+from admercs.explain.stated_words import StatedCell, stated_sentence
 from admercs.pipeline.repair_search import Repaired
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ class RowExplainer:
         # Anomalous contexts (leaves) with nearly the same rows have a common number.
         self.groups = similar_contexts(self.access)
         self.names = [self.access.column_name(m) for m in range(len(self.access.columns))]
+        used = {column.position: m for m, column in enumerate(self.access.columns)}
+        stated = np.flatnonzero(self.access.model.schema.is_stated).tolist()
+        sources = {m: self.access.columns[m].sources[0] for m in stated}
+        self._told = {m: used[source] for m, source in sources.items() if source in used}
         self.cells: Floats = sum(self.evidence.values())
         self.association = association(parts)
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))
@@ -162,8 +167,10 @@ class RowExplainer:
     def _reason(self, view: EvidenceView, row: int, evidence: float) -> Reason:
         """Put a view, and those that are the same finding, into words."""
         attribute, others, values = view.attribute, _flat(view), self.values[:, row]
-        own, unseen = float(values[attribute]), self.rows.unknown[row].get(attribute)
-        column = self.words.column(attribute)
+        # What is stated about a cell is told of its column, if that is used itself.
+        told = self._told.get(attribute, attribute)
+        own, unseen = float(values[told]), self.rows.unknown[row].get(told)
+        column = self.words.column(told)
         raw = "" if unseen is None else column.category(unseen)
         if raw and (math.isnan(own) or column.is_kind):
             raw = f'"{raw.strip(chr(34))}"'
@@ -184,6 +191,8 @@ class RowExplainer:
             node=view.node,
             also=tuple(self._reason(other, row, evidence) for other in others),
         )
+        if (cell := self.rows.stated[row].get(attribute)) is not None:
+            reason = self._stated(reason, attribute, row, cell)
         if view.kind == "context":
             text = sentences.context_sentence(who, self.access.mean_score(view.leaf))
             return replace(reason, text=text)
@@ -193,17 +202,13 @@ class RowExplainer:
             return self._isolation(reason, row)
         if view.kind == "joint":
             return self._joint(reason, row)
+        if cell is not None:
+            return reason
         typical = self.words.typical(view.node, own)
-        clause = self.words.own_clause(view.node, own, typical, raw)
-        if column.is_typical(own, typical):
-            more_frequent = column.more_frequent(own, typical)
-            text = sentences.rarer_sentence(who, typical.text, more_frequent, clause)
-        else:
-            text = sentences.pattern_sentence(who, column.name, typical, clause)
+        text = self._pattern(who, view.node, own, typical, raw)
         if view.culprits:
             least = MIN_SHARE * evidence
-            others = [other for other in others if other.evidence >= least]
-            others = [other for other in others if other.attribute not in view.culprits]
+            others = [o for o in others if o.evidence >= least and o.attribute not in view.culprits]
         names = [self.words.column(other.attribute).name for other in others]
         if view.culprits:
             text += sentences.consequences_sentence(names, len(view.culprits))
@@ -211,6 +216,28 @@ class RowExplainer:
             text += sentences.either_sentence(names)
         likelihood = math.exp(self.log_omega[attribute, row])
         return replace(reason, typical=typical, likelihood=likelihood, text=text)
+
+    def _pattern(self, who: str, node: int, own: float, typical: Typical, raw: str) -> str:
+        """Say what is typical in a node, and how a value differs."""
+        column = self.words.column(self.access.targets[node])
+        clause = self.words.own_clause(node, own, typical, raw)
+        if column.is_typical(own, typical):
+            more_frequent = column.more_frequent(own, typical)
+            return sentences.rarer_sentence(who, typical.text, more_frequent, clause)
+        return sentences.pattern_sentence(who, column.name, typical, clause)
+
+    def _stated(self, reason: Reason, attribute: int, row: int, cell: StatedCell) -> Reason:
+        """Say what a facet states about a cell."""
+        column, text = self.access.columns[attribute], cell.texts[0]
+        if attribute not in self._told:
+            reason = replace(reason, target=self.names[attribute], value=text, value_text=f"{text}")
+        log_omega = float(self.log_omega[attribute, row])
+        if reason.kind != "pattern" or log_omega == 0:
+            return reason
+        given = self.access.model.schema.columns
+        names = [given[source].name for source in column.sources]
+        said = stated_sentence(column, cell, names, self.words.noun)
+        return replace(reason, likelihood=math.exp(log_omega), text=said)
 
     def _neighbours(self, reason: Reason, row: int) -> Reason:
         """Add the training rows that a row is most like, and what is unusual about them."""
@@ -242,7 +269,8 @@ class RowExplainer:
         return self.access.is_far(self.values)
 
     def _foremost_names(self, amounts: Floats) -> list[str]:
-        return [self.words.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES)]
+        names = (self.words.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES))
+        return list(dict.fromkeys(names))
 
 
 def _by_name(names: list[str], amounts: list[float]) -> dict[str, float]:

@@ -18,7 +18,9 @@ from admercs.explain.column_words import EPOCH, TICKS
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Explanations, FrameKind, label_text
 from admercs.explain.row_explainer import RowExplainer
+from admercs.explain.stated_words import StatedCell
 from admercs.facets import prepare
+from admercs.facets.determined_columns import texts_of
 from admercs.pipeline.repair_search import RepairSearch
 from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks
 from admercs.table.frame import read_frame
@@ -39,6 +41,7 @@ class ScoredRows:
     parts: Parts
     unknown: list[dict[int, str | None]]  # categories the model does not know, by attribute
     texts: list[list[str | None]]  # the original values of all columns, if asked for
+    stated: list[dict[int, StatedCell]]  # cells that facets are about, by attribute
     names: Names
 
     def explain(
@@ -70,6 +73,7 @@ class ScoredRows:
             parts=_some(join_parts([piece.parts for piece in pieces]), order),
             unknown=lists("unknown"),
             texts=lists("texts"),
+            stated=lists("stated"),
             names=pieces[0].names,
         )
 
@@ -130,8 +134,19 @@ class ScoredTable:
             parts=self._score(values) if self.parts is None else _some(self.parts, chosen),
             unknown=unknown,
             texts=[list(row) for row in zip(*columns, strict=True)] or [[] for _ in chosen],
+            stated=self._stated(chosen),
             names=self.names,
         )
+
+    def _stated(self, chosen: Chosen) -> list[dict[int, StatedCell]]:
+        """Return the cells of some rows about which facets may state something."""
+        found: list[dict[int, StatedCell]] = [{} for _ in chosen]
+        for m in np.flatnonzero(self.model.schema.is_stated).tolist():
+            sources = self.model.schema.used[m].sources if len(chosen) else ()
+            texts = [texts_of(self.table.raw(j).rows(chosen)) for j in sources]
+            for cells, row in zip(found, zip(*texts, strict=True), strict=False):
+                cells[m] = StatedCell(row, self.is_training)
+        return found
 
     def with_labels(self) -> ScoredTable:
         """Let training rows be named by the labels of this table, if it is the training table."""

@@ -2,27 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from admercs.facets.determination import (
+    KINDS,
+    Determiner,
+    Pair,
+    PairCounts,
+    PairTable,
+    choose_pairs,
+    code_values,
+    count_pairs,
+    dependence,
+    learn_determiner,
+    merge_counts,
+    merge_pairs,
+    sample_pairs,
+)
+from admercs.facets.determined_columns import determined_facet
+from admercs.facets.look_alikes import spelling_facet
 from admercs.method.settings import Columns, Facets
 from admercs.table.columns import Facet
+from admercs.table.frame import Frame
 from admercs.table.schema import is_identifier
 from admercs.table.summary import ColumnSummary, TableSummary
+
+
+class Looking(Protocol):
+    """Rows whose table can be looked at as it was given, piece by piece."""
+
+    def look(
+        self, function: Callable[..., Any], merge: Callable[[list[Any]], Any], shared: Any
+    ) -> Any:
+        """Return what a function says about every piece of the table, merged."""
+
 
 Made = tuple[Facet, ...]
 
 
 def choose_facets(summary: TableSummary, columns: Columns, settings: Facets | None) -> Made:
-    """Return the facets of all columns, in the order of the columns."""
+    """Return the facets of all columns that follow from their summaries, in their order."""
     if settings is None:
         return ()
+    found: list[Facet] = []
+    for position, column in enumerate(summary.columns):
+        if column.n_unread:
+            found.append(Facet("kind", (position,)))
+        if column.kind != "text" or not column.n_present:
+            continue
+        if is_identifier(column, columns):
+            found += [Facet(kind, (position,)) for kind in ("shape", "length")]
+        if settings.look_alikes is not None and column.counts is not None:
+            counts = {str(text): count for text, count in column.counts.items()}
+            spelling = spelling_facet(position, counts, settings.look_alikes)
+            found += [spelling] if spelling else []
+    return tuple(found)
+
+
+def find_determined(
+    rows: Looking, summary: TableSummary, settings: Facets | None, smallest_leaf: int
+) -> Made:
+    """Return the facets of columns that other columns determine; reads the table twice.
+
+    Trees know of columns of few values: their groups are leaves.
+    """
+    chosen = None if settings is None else settings.determined
+    columns = [j for j, column in enumerate(summary.columns) if _may_repeat(column)]
+    is_text = [column.kind in ("text", "mixed") for column in summary.columns]
+    pairs = [(a, b) for a in columns for b in columns if a != b and (is_text[a] or is_text[b])]
+    if chosen is None or not pairs:
+        return ()
+    # The more pairs, the fewer rows of each are looked at.
+    n_rows = min(chosen.sample, chosen.effort // len(pairs))
+    share = n_rows / summary.n_rows
+    shared = (columns, pairs, share, 2 * chosen.max_values)
+    tables = rows.look(pairs_of_piece, merge_tables, shared)
+    limits = (share * chosen.max_values, chosen.min_repeats, smallest_leaf)
+    strengths = {
+        pair: dependence(table, *limits) for pair, table in zip(pairs, tables, strict=True)
+    }
+    names = [column.name for column in summary.columns]
+    strongest = choose_pairs(strengths, names, chosen)
+    if not strongest:
+        return ()
+    counts = rows.look(counts_of_piece, merge_counts, (strongest, 2 * chosen.max_values))
+    by_target: dict[int, list[tuple[int, Determiner]]] = {}
+    for (a, b), count in zip(strongest, counts, strict=True):
+        by_target.setdefault(b, []).append((a, learn_determiner(count, strengths[a, b])))
     return tuple(
-        Facet(kind, (position,))
-        for position, column in enumerate(summary.columns)
-        for kind in _kinds(column, columns)
+        determined_facet(target, determiners, chosen.prior)
+        for target, determiners in by_target.items()
     )
 
 
-def _kinds(column: ColumnSummary, columns: Columns) -> tuple[str, ...]:
-    if column.n_unread:
-        return ("kind",)
-    is_long = column.kind == "text" and column.n_present and is_identifier(column, columns)
-    return ("shape", "length") if is_long else ()
+def _may_repeat(column: ColumnSummary) -> bool:
+    """Say whether a column may determine others or be determined."""
+    if column.kind not in KINDS or column.n_present < 2:
+        return False
+    # Of numbers of many values it is not known here how often they repeat.
+    counts = column.counts
+    return len(counts) > 1 if counts is not None else column.role == "numeric"
+
+
+def pairs_of_piece(
+    frame: Frame, columns: list[int], pairs: list[Pair], share: float, most: int
+) -> list[PairTable | None]:
+    """Count pairs of values in some groups of a part of a table."""
+    coded = {j: code_values(frame.column(j), most) for j in columns}
+    return sample_pairs(coded, pairs, share)
+
+
+def merge_tables(parts: list[list[PairTable | None]]) -> list[PairTable | None]:
+    """Add up the counts of the parts of a table."""
+    return [merge_pairs(each) for each in zip(*parts, strict=True)]
+
+
+def counts_of_piece(frame: Frame, pairs: list[Pair], most: int) -> list[PairCounts]:
+    """Count all pairs of values of some columns of a part of a table."""
+    coded = {j: code_values(frame.column(j), most) for j in sorted({j for p in pairs for j in p})}
+    return count_pairs(coded, pairs)

@@ -42,14 +42,12 @@ class FacetFrame(Frame):
         stop = self.n_rows if stop is None else stop
         if position < self._n_given:
             return self._frame.column(self._places[position], start, stop)
-        if position in self._made:
-            return self._made[position].rows(slice(start, stop))
-        facet = self._facets[position - self._n_given]
-        sources = [self.column(source, start, stop) for source in facet.sources]
-        made = make_facet(facet, sources, self.names[position])
-        if (start, stop) == (0, self.n_rows):
-            self._made[position] = made
-        return made
+        if position not in self._made:
+            # What a facet has learned is prepared once, so all rows are made at the same time.
+            facet = self._facets[position - self._n_given]
+            sources = [self.column(source) for source in facet.sources]
+            self._made[position] = make_facet(facet, sources, self.names[position])
+        return self._made[position].rows(slice(start, stop))
 
     def original(self, position: int) -> RawColumn:
         """Return a column as the table holds it; a facet as it is made."""

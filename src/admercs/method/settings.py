@@ -25,8 +25,41 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class LookAlikes:
+    """Rare texts that resemble a far more frequent one of the same column."""
+
+    min_count: int = 3  # texts that occur this often may be what others resemble, …
+    most: int = 2000  # the most frequent ones of a column at most,
+    longest: int = 100  # none of more characters,
+    ratio: float = 4.0  # and they occur at least this many times as often as their look-alikes.
+
+
+@dataclass(frozen=True)
+class Determined:
+    """Columns whose values follow from those of other columns."""
+
+    # A column determines another one as far as it removes the other's exceptions from its most
+    # frequent value: completely is 1.
+    least: float = 0.7
+    min_repeats: float = 3.0  # the least rows of its values, on average
+    most: int = 5  # the columns that speak about another one at most
+    prior: float = 2.0  # the rows as which the exceptions of all other groups count in a group
+    max_values: int = 100_000  # a column of more distinct values determines nothing
+    # Pairs of columns are first compared in groups of about so many rows, …
+    sample: int = 20_000
+    effort: int = 20_000_000  # … and of so many over all pairs.
+
+
+@dataclass(frozen=True)
 class Facets:
-    """Columns made of columns: of texts that hardly repeat their shape and their length."""
+    """Columns made of columns: of texts that hardly repeat their shape and their length.
+
+    Two more say about a cell what is known without a tree: what a text resembles, and what the
+    other columns of the row say.
+    """
+
+    look_alikes: LookAlikes | None = field(default_factory=LookAlikes)
+    determined: Determined | None = field(default_factory=Determined)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats, Keys
-from admercs.facets import choose_facets
+from admercs.facets import choose_facets, find_determined
 from admercs.method.border import find_zones
 from admercs.method.joint_tail import (
     QUANTILES,
@@ -76,6 +76,8 @@ def fit_model(
     if how.readings:
         summary = with_columns(summary, sorted(how.readings), rows.read_as(how))
     facets = choose_facets(summary, method.columns, method.facets)
+    smallest_leaf = leaf_size(method.trees, summary.n_rows)
+    facets += find_determined(rows, summary, method.facets, smallest_leaf)
     made = zip(facets, rows.summarise_facets(facets), strict=True)
     schema = learn_schema(summary, method.columns, list(made), how)
     rows.open(schema)
@@ -87,7 +89,6 @@ def fit_model(
     scoring = find_scoring_nodes(forest, method)
     targets = plan_targets(schema, binning, forest, scoring)
     likelihoods = estimate_likelihoods(rows, codes, leaves, targets, len(forest.n), method)
-    smallest_leaf = leaf_size(method.trees, summary.n_rows)
     zones = None
     if method.border is not None:
         zone_rows = method.border.zone * smallest_leaf

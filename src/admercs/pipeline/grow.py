@@ -67,9 +67,12 @@ def allowed_inputs(schema: Schema) -> list[Ints]:
     may_be = [column.facet is None or column.facet.is_condition for column in schema.used]
     return [
         np.flatnonzero(
-            [fits and own.isdisjoint(given) for fits, given in zip(may_be, sources, strict=True)]
+            [
+                fits and not is_stated and own.isdisjoint(given)
+                for fits, given in zip(may_be, sources, strict=True)
+            ]
         )
-        for own in sources
+        for own, is_stated in zip(sources, schema.is_stated, strict=True)
     ]
 
 

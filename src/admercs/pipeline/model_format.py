@@ -212,6 +212,8 @@ def check_type(value: Any, hint: Any, name: str) -> None:
 
 def _is(value: Any, hint: Any, name: str) -> bool:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:  # checked where it is known what it should be
+        return True
     if isinstance(hint, tuple) or origin in (typing.Union, types.UnionType):
         return any(_is(value, each, name) for each in args or hint)
     if origin is Literal:

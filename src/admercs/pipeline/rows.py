@@ -50,6 +50,12 @@ class Rows(ABC):
         """Summarise columns made of the table's columns, before the table is opened."""
 
     @abstractmethod
+    def look(
+        self, function: Function, merge: Callable[[list[Any]], Any], shared: Sequence[Any] = ()
+    ) -> Any:
+        """Merge ``function(frame, *shared)`` of every piece of the table before it is opened."""
+
+    @abstractmethod
     def open(self, schema: Schema) -> None:
         """Use a schema from now on: pieces of the table are `Prepared`."""
 
@@ -162,6 +168,12 @@ class RowsInMemory(Rows):
     def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
         """Summarise columns made of the table's columns."""
         return summarise_facets(self._how.frame(self.frame), facets)
+
+    def look(
+        self, function: Function, merge: Callable[[list[Any]], Any], shared: Sequence[Any] = ()
+    ) -> Any:
+        """Return what a function says about the table."""
+        return merge([function(self._how.frame(self.frame), *shared)])
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""

@@ -8,11 +8,12 @@ The order of the steps:
 4. `border`: near a threshold the context across counts, too;
 5. `discount`: what the context explains counts less in the whole table;
 6. `ancestor`: a wider context may find the value less likely;
-7. `odds`: the least likely view becomes evidence;
-8. `strongest view`: of a column and its facets, the one with most evidence counts;
-9. `contexts`: anomalous contexts add evidence to their rows;
-10. `neighbours`: rows far from all others have more, and those like odd rows;
-11. `joint tail`: rows near the ends of several columns at once have more.
+7. what facets state about their cells is taken as it is;
+8. `odds`: the least likely view becomes evidence;
+9. `strongest view`: of a column and its facets, the one with most evidence counts;
+10. `contexts`: anomalous contexts add evidence to their rows;
+11. `neighbours`: rows far from all others have more, and those like odd rows;
+12. `joint tail`: rows near the ends of several columns at once have more.
 
 A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
 Every row is computed on its own, so results do not depend on how a table is cut.
@@ -123,6 +124,7 @@ class Scorer:
         self._has_marginal = (np.diff(forest.root) > 1) & method.marginal
         self._lone, self._contexts = None, None
         self._cells = views_of_cells(model.credited)
+        self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
         if method.tail is not None:
             self._lone = find_lone_values(likelihoods, forest.root)
@@ -179,6 +181,7 @@ class Scorer:
         views = BlockViews(leaf, block, log_omega, marginal, [], speaker)
         for step in self._steps:
             step.apply(views)
+        log_omega[self._stated] = block[self._stated]
         pattern = pattern_evidence(views, self._has_marginal, self.model.method.evidence)
         keep_strongest(pattern, self._cells)
         context = None

@@ -20,6 +20,7 @@ class Facet:
     sources: tuple[int, ...]  # the positions of those columns; evidence is credited to them
     settings: tuple[Any, ...] = ()  # what making it needs: numbers, texts and tuples of these
     is_condition: bool = True  # whether trees may split on it
+    is_stated: bool = False  # whether its values are log ω of the cell, and need no tree
 
 
 @dataclass(frozen=True)

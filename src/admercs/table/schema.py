@@ -40,6 +40,11 @@ class Schema:
         known = self.columns + self.facets
         return tuple(known[position] for position in self.order)
 
+    @cached_property
+    def is_stated(self) -> tuple[bool, ...]:
+        """Whether the values of each used column are log ω of their cells."""
+        return tuple(c.facet is not None and c.facet.is_stated for c in self.used)
+
     @property
     def names(self) -> list[str]:
         """The names of all columns."""
@@ -159,7 +164,7 @@ def learn_schema(
         for j, column in enumerate(summary.columns)
     )
     made = tuple(
-        replace(_decide(each, n_columns + k, settings), facet=facet)
+        replace(_decide(each, n_columns + k, settings, facet.is_stated), facet=facet)
         for k, (facet, each) in enumerate(facets)
     )
     kinds = tuple(column.kind for column in (*summary.columns, *(each for _, each in facets)))
@@ -182,8 +187,10 @@ def learn_schema(
     return schema
 
 
-def _decide(summary: ColumnSummary, position: int, settings: Columns) -> Column:
-    reason = _reason_to_set_aside(summary, settings)
+def _decide(
+    summary: ColumnSummary, position: int, settings: Columns, is_stated: bool = False
+) -> Column:
+    reason = "" if is_stated else _reason_to_set_aside(summary, settings)
     display = DISPLAY.get(summary.kind, cast(Display, summary.kind))
     role: Role = "set aside" if reason else summary.role
     column = Column(summary.name, position, role, display, reason, summary.n_missing)

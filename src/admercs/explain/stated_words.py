@@ -1,0 +1,73 @@
+"""What facets state about a cell, in words: what it resembles, and what other columns say."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from admercs.explain.sentences import Noun, either_sentence
+from admercs.facets.determined_columns import contradictions
+from admercs.facets.look_alikes import Spelling
+from admercs.table.columns import Column, Facet
+
+LONGEST = 60  # characters of a text that a sentence shows
+STRONG = 0.5  # other columns are named if they say at least this share of what the first says
+
+
+def cut(text: str) -> str:
+    """Return a text, the end of a long one left out."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotation marks, with what cannot be seen written out."""
+    return repr(cut(text))
+
+
+class StatedCell(NamedTuple):
+    """A cell, and the values of the columns that a facet of it is made of; None is missing."""
+
+    texts: tuple[str | None, ...]
+    is_training: bool
+
+
+def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: Noun) -> str:
+    """Return what a facet states about a cell; `names` are those of its sources."""
+    if column.facet is None:
+        raise ValueError(f"{column.name} is not a facet")
+    if column.facet.kind == "spelling":
+        return _spelling_sentence(column.facet, cell, names[0])
+    return _determined_sentence(column.facet, cell, names, noun)
+
+
+def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:
+    text = cell.texts[0]
+    found = None if text is None else _spelling(facet).look_alike(text)
+    if found is None or text is None:
+        raise ValueError("a text resembles nothing")
+    # The words of a text are known in lower case; they are shown as they are written there.
+    own = re.search(rf"\b{re.escape(found.text)}\b", text, re.IGNORECASE)
+    shown = own[0] if own and found.text != text else text
+    place = "" if shown == text else f" in {quoted(text)}"
+    often = "occurs once" if found.n == 1 else f"occurs {found.n:,} times"
+    if not cell.is_training and found.n == 1:
+        often = "is rare"  # it was seen once or never
+    resembles = f"resembles {quoted(found.other)} ({found.n_other:,} times)"
+    return f"{name}: {quoted(shown)}{place} {often} and {resembles}."
+
+
+@lru_cache(maxsize=16)
+def _spelling(facet: Facet) -> Spelling:
+    return Spelling(*facet.settings)
+
+
+def _determined_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: Noun) -> str:
+    first, *others = contradictions(cell.texts, facet)
+    group, value = first.group, cell.texts[0]
+    who = f"{noun.plural[:1].upper()}{noun.plural[1:]} with {names[first.source]} = "
+    usual = f"{names[0]} = {cut(group.usual)} ({group.n_usual:,} of {group.n:,})"
+    but = f"has {names[0]} = {cut(value)}" if value is not None else f"has no {names[0]}"
+    text = f"{who}{cut(first.value)} typically have {usual}, but this {noun.singular} {but}."
+    strong = [each for each in others if each.weight >= STRONG * first.weight]
+    return text + either_sentence([names[each.source] for each in strong])

@@ -1,0 +1,267 @@
+"""Columns that determine each other: what the value of one column says about that of another.
+
+The rows with one value of column A are a group; column B is *determined* as far as the values of B
+agree within groups. With D the share of rows, the first of each group aside, that have the most
+frequent value of B in their group, and D₀ the same share in the whole table,
+
+    λ = (D − D₀) / (1 − D₀).
+
+In a group of n rows a value of B that occurs c times there has the likelihood
+
+    p = (c − 1 + k (1 − D)) / (n − 1 + k):
+
+its frequency among the other rows of the group, to which k rows with the exceptions of all groups
+are added. A value that no other row of the table has with this group counts as if it were one of
+the training rows. The most frequent value of a group has p = 1. Several columns A speak together:
+with s the share of the most frequent value among the other rows of the group and w = λ² s,
+
+    log ω = Σ w log p / √max(1, Σ w).
+
+A column that is wrong itself contradicts all others; those it contradicts agree among themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from admercs.arrays import Floats, Ints, Keys
+from admercs.method.settings import Determined
+from admercs.table.summary import text_category
+from admercs.table.values import Kind, RawColumn
+
+KINDS: tuple[Kind, ...] = ("text", "mixed", "boolean", "integer", "float")
+PairCounts = dict[tuple[str, str | None], int]  # how often two values occur together; None: missing
+Pair = tuple[int, int]  # the positions of A and B
+
+
+class Coded(NamedTuple):
+    """A column as numbers of its distinct values; -1 is missing."""
+
+    code: Ints
+    values: list[str]
+
+
+class Group(NamedTuple):
+    """The rows with one value of the determining column."""
+
+    usual: str  # the most frequent value of the determined column
+    n: int
+    n_usual: int
+    others: dict[str | None, int]  # further values that occur more than once, None: missing
+
+
+class Determiner(NamedTuple):
+    """What a column says about another one."""
+
+    strength: float  # λ
+    exceptions: float  # 1 − D, never 0: a first exception may always come
+    groups: dict[str, Group]  # by the value of A; groups of a single row say nothing
+
+
+def code_values(raw: RawColumn, most: int) -> Coded | None:
+    """Give numbers to the distinct values; None for more than `most` of them, and for measures."""
+    missing = raw.is_missing()
+    if raw.kind in ("text", "mixed"):
+        known: dict[Any, int] = {}
+        code = np.full(len(missing), -1)
+        rows = np.flatnonzero(~missing)
+        texts = raw.values[rows].tolist()
+        if raw.kind == "mixed":
+            texts = list(map(text_category, texts))
+        for value in texts:
+            if value not in known:
+                known[value] = len(known)
+                if len(known) > most:
+                    return None
+        code[rows] = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
+        return Coded(code, list(map(str, known)))
+    given = raw.values[~missing]
+    if raw.kind == "float" and (given != np.floor(given)).any():
+        return None  # a measure, not a code
+    distinct, inverse = np.unique(given, return_inverse=True)
+    if len(distinct) > most:
+        return None
+    code = np.full(len(missing), -1)
+    code[~missing] = inverse
+    return Coded(code, list(map(text_category, distinct.tolist())))
+
+
+class PairTable(NamedTuple):
+    """How often pairs of values occur, the values as hashes; a missing B is 0."""
+
+    a: Keys
+    b: Keys
+    n: Ints
+
+
+def sample_pairs(
+    columns: Mapping[int, Coded | None], pairs: Sequence[Pair], share: float
+) -> list[PairTable | None]:
+    """Count pairs of values in a share of the groups: the same ones in every part of a table."""
+    coded = {j: column for j, column in columns.items() if column is not None}
+    hashes = {j: _hashes(column.values) for j, column in coded.items()}
+    most = np.uint64(min(share, 1.0) * (2**64 - 2**11))
+    rows = {
+        j: np.flatnonzero((column.code >= 0) & (hashes[j][column.code] <= most))
+        for j, column in coded.items()
+    }
+    tables: list[PairTable | None] = []
+    for a, b in pairs:
+        if a not in coded or b not in coded:
+            tables.append(None)
+            continue
+        code_a, code_b = coded[a].code[rows[a]], coded[b].code[rows[a]]
+        n_b = len(coded[b].values) + 1
+        keys, n = np.unique(code_a * n_b + code_b + 1, return_counts=True)
+        hash_b = np.append(np.uint64(0), hashes[b][:-1])
+        tables.append(PairTable(hashes[a][keys // n_b], hash_b[keys % n_b], n))
+    return tables
+
+
+def _hashes(values: Sequence[str]) -> Keys:
+    """Return a number for each text, and one for missing values behind them."""
+    digests = (blake2b(v.encode("utf-8", "surrogatepass"), digest_size=8).digest() for v in values)
+    found = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+    return np.append(np.maximum(found, 1), np.uint64(0))
+
+
+def merge_pairs(parts: Sequence[PairTable | None]) -> PairTable | None:
+    """Add up the counts of the parts of a table; None if a part has too many values."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    a, b = (np.concatenate([part[k] for part in known]) for k in (0, 1))
+    n = np.concatenate([part.n for part in known])
+    order = np.lexsort((b, a))
+    a, b, n = a[order], b[order], n[order]
+    is_first = np.append(True, (a[1:] != a[:-1]) | (b[1:] != b[:-1]))[: len(a)]
+    first = np.flatnonzero(is_first)
+    return PairTable(a[first], b[first], np.add.reduceat(n, first) if len(first) else n)
+
+
+def dependence(
+    table: PairTable | None, most_groups: float, min_rows: float, max_rows: float = math.inf
+) -> float:
+    """Return λ of a table of pairs; 0 if it says little.
+
+    That is so for more than `most_groups` groups, for groups of less than `min_rows` or at least
+    `max_rows` rows on average, and for a column B of one value or of values that hardly repeat.
+    """
+    if table is None:
+        return 0.0
+    is_known = table.b != 0
+    group, n = np.unique(table.a[is_known], return_inverse=True)[1], table.n[is_known]
+    if not len(n):
+        return 0.0
+    total, most = np.bincount(group, n), np.zeros(group.max() + 1)
+    np.maximum.at(most, group, n)
+    in_table = np.bincount(np.unique(table.b[is_known], return_inverse=True)[1], n)
+    n_rows = total.sum()
+    repeats = min_rows <= n_rows / len(total) < max_rows and 2 <= len(in_table) <= 0.9 * n_rows
+    if not repeats or len(total) > most_groups:
+        return 0.0
+    agreement = (most - 1).sum() / max(1, (total - 1).sum())
+    whole = (in_table.max() - 1) / (n_rows - 1)
+    return max(0.0, float((agreement - whole) / (1 - whole)))
+
+
+def choose_pairs(
+    strengths: Mapping[Pair, float], names: Sequence[str], settings: Determined
+) -> list[Pair]:
+    """Return the strongest determiners of each column."""
+    chosen: dict[int, list[Pair]] = defaultdict(list)
+    for pair in sorted(strengths, key=lambda pair: (-strengths[pair], names[pair[0]])):
+        if strengths[pair] >= settings.least and len(chosen[pair[1]]) < settings.most:
+            chosen[pair[1]].append(pair)
+    return [pair for b in sorted(chosen) for pair in chosen[b]]
+
+
+def count_pairs(columns: Mapping[int, Coded | None], pairs: Sequence[Pair]) -> list[PairCounts]:
+    """Count how often the values of two columns occur together."""
+    found: list[PairCounts] = []
+    for a, b in pairs:
+        one, other = columns[a], columns[b]
+        if one is None or other is None:
+            found.append({})
+            continue
+        rows, n_b = one.code >= 0, len(other.values) + 1
+        keys, counts = np.unique(one.code[rows] * n_b + other.code[rows] + 1, return_counts=True)
+        texts: list[str | None] = [None, *other.values]
+        pairs_of = zip((keys // n_b).tolist(), (keys % n_b).tolist(), counts.tolist(), strict=True)
+        found.append({(one.values[i], texts[k]): count for i, k, count in pairs_of})
+    return found
+
+
+def merge_counts(parts: Sequence[list[PairCounts]]) -> list[PairCounts]:
+    """Add up what the parts of a table have counted."""
+    merged: list[PairCounts] = []
+    for counts in zip(*parts, strict=True):
+        total: defaultdict[tuple[str, str | None], int] = defaultdict(int)
+        for part in counts:
+            for pair, count in part.items():
+                total[pair] += count
+        merged.append(dict(total))
+    return merged
+
+
+def learn_determiner(counts: PairCounts, strength: float) -> Determiner:
+    """Turn the counts of all pairs of values into what one column says about the other."""
+    by_group: dict[str, dict[str | None, int]] = defaultdict(dict)
+    for (a, b), count in counts.items():
+        by_group[a][b] = count
+    groups, agreeing, rows = {}, 0, 0
+    for a in sorted(by_group):
+        known = {b: count for b, count in by_group[a].items() if b is not None}
+        n = sum(by_group[a].values())
+        if n < 2 or not known:
+            continue
+        usual = min(known, key=lambda b: (-known[b], b))
+        agreeing, rows = agreeing + known[usual] - 1, rows + sum(known.values()) - 1
+        others = {b: c for b, c in by_group[a].items() if b != usual and c > 1}
+        others = dict(sorted(others.items(), key=lambda each: (each[0] is not None, each)))
+        groups[a] = Group(usual, n, known[usual], others)
+    return Determiner(strength, (rows - agreeing + 1) / (rows + 1), groups)
+
+
+def log_likelihoods(
+    target: Coded, determiners: Sequence[tuple[Coded, Determiner]], prior: float
+) -> Floats:
+    """Return log ω of every row, given the determining columns and what they say."""
+    total, weight = np.zeros(len(target.code)), np.zeros(len(target.code))
+    place: dict[str, int] = {value: k for k, value in enumerate(target.values)}
+    texts: list[str | None] = [None, *target.values]
+    for column, determiner in determiners:
+        known = [determiner.groups.get(value, _NOTHING) for value in column.values]
+        known.append(_NOTHING)  # where the determining value is missing
+        rest = np.maximum(np.array([group.n for group in known]) - 1, 1)[column.code]
+        n_usual = np.array([group.n_usual for group in known])[column.code]
+        usual = np.array([place.get(group.usual, -2) for group in known])[column.code]
+        agrees = target.code == usual
+        own = determiner.strength**2 * (n_usual - agrees) / rest
+        weight += own
+        rows = np.flatnonzero(~agrees & (n_usual > 0))
+        key = column.code[rows] * len(texts) + target.code[rows] + 1
+        pairs, inverse = np.unique(key, return_inverse=True)
+        log_p = [
+            log_of_pair(known[pair // len(texts)], texts[pair % len(texts)], determiner, prior)
+            for pair in pairs.tolist()
+        ]
+        total[rows] += own[rows] * np.array(log_p)[inverse] if log_p else 0.0
+    return total / np.sqrt(np.maximum(weight, 1.0))
+
+
+_NOTHING = Group("", 0, 0, {})
+
+
+def log_of_pair(group: Group, value: str | None, determiner: Determiner, prior: float) -> float:
+    """Return log p of a value in a group; None is a missing one."""
+    count = group.others.get(value, 1)
+    if value is not None and count >= group.n_usual:
+        return 0.0
+    return math.log((count - 1 + prior * determiner.exceptions) / (group.n - 1 + prior))

@@ -1,0 +1,114 @@
+"""What other columns say about the cells of a column, as a facet; see `determination`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from admercs.facets.determination import (
+    Coded,
+    Determiner,
+    Group,
+    code_values,
+    log_likelihoods,
+    log_of_pair,
+)
+from admercs.table.columns import Facet
+from admercs.table.values import RawColumn
+
+# The value of A, the usual value of B, the rows, those with the usual value, and other values.
+PlainGroup = tuple[str, str, int, int, tuple[tuple[str | None, int], ...]]
+PlainDeterminer = tuple[float, float, tuple[PlainGroup, ...]]  # λ, 1 − D, groups
+
+
+class Contradiction(NamedTuple):
+    """A column whose value speaks against that of another one."""
+
+    source: int  # its place among the sources of the facet
+    value: str
+    group: Group
+    weight: float
+
+
+def determined_facet(
+    target: int, determiners: Sequence[tuple[int, Determiner]], prior: float
+) -> Facet:
+    """Return the facet of a column, given the positions of others and what they say about it."""
+    sources = (target, *(position for position, _ in determiners))
+    plain = tuple(_plain(determiner) for _, determiner in determiners)
+    settings = (float(prior), plain)
+    return Facet("determined", sources, settings, is_condition=False, is_stated=True)
+
+
+def _plain(determiner: Determiner) -> PlainDeterminer:
+    groups = tuple(
+        (value, group.usual, group.n, group.n_usual, tuple(group.others.items()))
+        for value, group in determiner.groups.items()
+    )
+    return determiner.strength, determiner.exceptions, groups
+
+
+def _determiners(plain: Sequence[PlainDeterminer]) -> list[Determiner]:
+    return [
+        Determiner(
+            strength,
+            exceptions,
+            {value: Group(usual, n, n_usual, dict(c)) for value, usual, n, n_usual, c in groups},
+        )
+        for strength, exceptions, groups in plain
+    ]
+
+
+def _coded(raw: RawColumn) -> Coded:
+    known = code_values(raw, len(raw.values))
+    # A measure where codes are expected fits none of them.
+    return known or Coded((~raw.is_missing()).astype(int) - 1, [""])
+
+
+def say_of_column(name: str, *sources_and_settings: Any) -> RawColumn:
+    """Return log ω of the first source by what the others say."""
+    *sources, prior, plain = sources_and_settings
+    target, *others = map(_coded, sources)
+    views = list(zip(others, _determiners(plain), strict=True))
+    return RawColumn(name, "float", log_likelihoods(target, views, prior))
+
+
+def contradictions(values: Sequence[str | None], facet: Facet) -> list[Contradiction]:
+    """Return the columns that speak against the first of some values of a row, strongest first."""
+    prior, plain = facet.settings
+    target, *others = values
+    found = []
+    for place, (value, (strength, exceptions, groups)) in enumerate(
+        zip(others, plain, strict=True)
+    ):
+        known = (group for group in groups if group[0] == value)
+        for determiner in _determiners([(strength, exceptions, tuple(known))]):
+            for own, group in determiner.groups.items():
+                log_p = log_of_pair(group, target, determiner, prior)
+                if group.usual != target and log_p < 0:
+                    weight = -(strength**2) * group.n_usual / (group.n - 1) * log_p
+                    found.append(Contradiction(place + 1, own, group, weight))
+    return sorted(found, key=lambda each: -each.weight)
+
+
+def texts_of(raw: RawColumn) -> list[str | None]:
+    """Return the values of a column as the texts that facets know them by; None is missing."""
+    coded = _coded(raw)
+    values = [*coded.values, None]
+    return [values[code] for code in coded.code.tolist()]
+
+
+def says_sense(n_sources: int, prior: float, plain: Sequence[PlainDeterminer]) -> bool:
+    """Say whether settings, read from a file, can be computed with."""
+    return (
+        0 < prior < math.inf
+        and len(plain) == n_sources - 1
+        and all(
+            0 <= strength <= 1
+            and 0 < exceptions <= 1
+            and all(n > 1 and 1 <= n_usual <= n and all(1 <= c <= n for _, c in others)
+                    for _, _, n, n_usual, others in groups)
+            for strength, exceptions, groups in plain
+        )
+    )  # fmt: skip

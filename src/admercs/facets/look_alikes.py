@@ -1,0 +1,234 @@
+"""Look-alikes: rare texts that resemble a far more frequent text of the same column.
+
+Two texts resemble each other if they are equal but for case, spaces, accents and broken encoding,
+or if one character of at least three is too many, missing, exchanged or in the place of its
+neighbour. Texts that differ in digits only are two numbers and no look-alikes. Words are compared
+as whole texts are, each with the words of the whole column.
+
+How likely it is that a text is right that occurs c times beside one that occurs C times: with g the
+share of the column's frequent texts that resemble another frequent text (LANE and LAKE),
+
+    ω = (c / (c + C)) ** (1 - g).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import astuple
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from admercs.method.settings import LookAlikes
+from admercs.table.columns import Facet
+from admercs.table.values import RawColumn
+
+_SPACES, _DIGITS, _WORDS = re.compile(r"\s+"), re.compile(r"\d"), re.compile(r"[^\W\d_]{4,}")
+_SHORTEST = 3  # shorter texts, such as codes of states, differ in one character by nature
+
+
+Known = tuple[tuple[str, int], ...]  # how often texts occur
+
+
+class LookAlike(NamedTuple):
+    """What a text, or a word of it, resembles."""
+
+    text: str
+    n: int
+    other: str
+    n_other: int
+    log_likelihood: float
+
+
+def fold(text: str) -> str:
+    """Return a text without what is hard to see: case, accents, spaces, broken encoding.
+
+    Examples
+    --------
+    >>> fold(" Zürich"), fold("ZURICH"), fold("ZÃ¼rich")
+    ('zurich', 'zurich', 'zurich')
+    """
+    if not text.isascii():
+        for encoding in ("cp1252", "latin-1"):
+            try:
+                text = text.encode(encoding).decode("utf-8")
+                break
+            except UnicodeError:
+                continue
+        parts = unicodedata.normalize("NFKD", text)
+        text = "".join(each for each in parts if not unicodedata.combining(each))
+    return _SPACES.sub(" ", text).strip().casefold()
+
+
+def differ_by_one(one: str, other: str) -> bool:
+    """Say whether one edit, or two neighbours that change places, make two texts equal.
+
+    Examples
+    --------
+    >>> differ_by_one("Adeile", "Adelie"), differ_by_one("Adelie", "Adele")
+    (True, True)
+    >>> differ_by_one("Adelie", "Gentoo")
+    False
+    """
+    if len(one) > len(other):
+        one, other = other, one
+    if len(other) - len(one) > 1:
+        return False
+    k = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    if len(one) < len(other):
+        return one[k:] == other[k + 1 :]
+    exchanged = one[k : k + 2] == other[k : k + 2][::-1] and one[k + 2 :] == other[k + 2 :]
+    return one[k + 1 :] == other[k + 1 :] or exchanged
+
+
+class Dictionary:
+    """The frequent texts of a column, to be asked for look-alikes."""
+
+    def __init__(self, counts: Mapping[str, int], settings: LookAlikes) -> None:
+        self._counts, self._settings = counts, settings
+        frequent = [text for text, count in counts.items() if count >= settings.min_count]
+        frequent.sort(key=lambda text: (-counts[text], text))
+        self.frequent = [t for t in frequent if len(t) <= settings.longest][: settings.most]
+        self._equal: dict[str, list[str]] = defaultdict(list)
+        # Texts that differ by one edit are equal once a character of each, or of one, is left out.
+        self._near: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        # One edit leaves the first or the last half as it is: most texts are dismissed by that.
+        self._halves: set[tuple[int, str]] = set()
+        for text in self.frequent:
+            folded = fold(text)
+            self._equal[folded].append(text)
+            for key in _shortened(folded):
+                self._near[key].append((text, folded))
+            self._halves.update(_halves(folded, len(folded)))
+        comparable = [self._has_equals(text) for text in self.frequent if not self.find(text)]
+        self.discount = 1 - sum(comparable) / (len(comparable) + 1)
+
+    def resembling(self, text: str) -> list[str]:
+        """Return the frequent texts that a text resembles, the most frequent first."""
+        if len(text) > self._settings.longest:
+            return []
+        folded = fold(text)
+        found = {each for each in self._equal.get(folded, ()) if each != text}
+        lengths = (len(folded) - 1, len(folded), len(folded) + 1)
+        if any(half in self._halves for length in lengths for half in _halves(folded, length)):
+            near = (self._near[key] for key in _shortened(folded) if key in self._near)
+            found |= {each for texts in near for each, other in texts if _resemble(folded, other)}
+        return sorted(found, key=lambda each: (-self._counts[each], each))
+
+    def find(self, text: str) -> str | None:
+        """Return the most frequent text that a text resembles, if it is far more frequent."""
+        best = next(iter(self.resembling(text)), None)
+        least = self._settings.ratio * self._counts.get(text, 1)
+        return best if best is not None and self._counts[best] >= least else None
+
+    def look_alike(self, text: str) -> LookAlike | None:
+        """Return what a text resembles and how likely it is nevertheless right."""
+        other = self.find(text)
+        if other is None:
+            return None
+        count, other_count = self._counts.get(text, 1), self._counts[other]
+        log_likelihood = self.discount * math.log(count / (count + other_count))
+        return LookAlike(text, count, other, other_count, log_likelihood)
+
+    def kept(self) -> Known:
+        """Return the counts that a dictionary needs to answer all questions as this one does."""
+        # What is not known was seen once.
+        rare = (text for text, count in self._counts.items() if count > 1 and self.find(text))
+        return tuple((text, self._counts[text]) for text in sorted({*self.frequent, *rare}))
+
+    def _has_equals(self, text: str) -> bool:
+        count, ratio = self._counts[text], self._settings.ratio
+        others = map(self._counts.__getitem__, self.resembling(text))
+        return any(count < ratio * other and other < ratio * count for other in others)
+
+
+def _halves(folded: str, length: int) -> tuple[tuple[int, str], tuple[int, str]]:
+    """Return the ends of a text that it may share with another of some length."""
+    half = (length - 1) // 2
+    return (length, folded[:half]), (-length, folded[len(folded) - half :])
+
+
+def _shortened(folded: str) -> set[str]:
+    """Return a text and all that is left of it without one character."""
+    if len(folded) < _SHORTEST:
+        return set()
+    return {folded, *(folded[:k] + folded[k + 1 :] for k in range(len(folded)))}
+
+
+def _resemble(one: str, other: str) -> bool:
+    return differ_by_one(one, other) and _DIGITS.sub("", one) != _DIGITS.sub("", other)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text that are long enough to be compared, in lower case.
+
+    Examples
+    --------
+    >>> words_of("541 West 25th Street, West of the park")
+    ['west', 'street', 'park']
+    """
+    return list(dict.fromkeys(word.casefold() for word in _WORDS.findall(text)))
+
+
+def count_words(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return in how many rows each word occurs, given how often each text does."""
+    words: Counter[str] = Counter()
+    for text, count in counts.items():
+        for word in words_of(text):
+            words[word] += count
+    return dict(words)
+
+
+class Spelling:
+    """What the texts of a column resemble, as a whole or by a word."""
+
+    def __init__(self, texts: Known, words: Known, *settings: float) -> None:
+        chosen = LookAlikes(*settings)  # type: ignore[arg-type]
+        self._texts = Dictionary(dict(texts), chosen)
+        self._words = Dictionary(dict(words), chosen)
+        self._found: dict[str, LookAlike | None] = {}  # by word: most words occur often
+
+    def look_alike(self, text: str) -> LookAlike | None:
+        """Return the look-alike of a text or of one of its words that is least likely right."""
+        words = words_of(text)
+        for word in words:
+            if word not in self._found:
+                self._found[word] = self._words.look_alike(word)
+        found = [self._texts.look_alike(text), *(self._found[word] for word in words)]
+        known = [each for each in found if each is not None]
+        return min(known, key=lambda each: each.log_likelihood, default=None)
+
+
+def spelling_facet(position: int, counts: Mapping[str, int], settings: LookAlikes) -> Facet | None:
+    """Return the facet of a column of texts; None if nothing in it resembles anything."""
+    known = Dictionary(counts, settings).kept()
+    words = Dictionary(count_words(counts), settings).kept()
+    spelling = Spelling(known, words, *astuple(settings))
+    if not any(map(spelling.look_alike, counts)):
+        return None
+    facet_settings = (known, words, *astuple(settings))
+    return Facet("spelling", (position,), facet_settings, is_condition=False, is_stated=True)
+
+
+def spelling_of(name: str, texts: RawColumn, *settings: Any) -> RawColumn:
+    """Return the log likelihood that each text is right beside what it resembles."""
+    spelling, missing = Spelling(*settings), texts.is_missing()
+    known: dict[str, float] = {}
+    given, values = texts.values.tolist(), np.zeros(len(missing))
+    for row in np.flatnonzero(~missing).tolist():
+        text = str(given[row])
+        if text not in known:
+            found = spelling.look_alike(text)
+            known[text] = 0.0 if found is None else found.log_likelihood
+        values[row] = known[text]
+    return RawColumn(name, "float", values)
+
+
+def spells_sense(n_sources: int, texts: Known, words: Known, *settings: float) -> bool:
+    """Say whether settings, read from a file, can be computed with."""
+    counts = [count for _, count in (*texts, *words)]
+    return n_sources == 1 and min((*counts, *settings), default=1) >= 1

@@ -1,0 +1,162 @@
+"""Columns that determine each other, beside the same figures counted row by row."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admercs.facets.determination import (
+    choose_pairs,
+    code_values,
+    count_pairs,
+    dependence,
+    learn_determiner,
+    log_likelihoods,
+    merge_counts,
+    merge_pairs,
+    sample_pairs,
+)
+from admercs.method.settings import Determined
+from admercs.table.values import from_objects
+
+PRIOR = Determined().prior
+ROWS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(["x", "y", "z", None])),
+    min_size=1,
+    max_size=40,
+)
+
+
+def coded(values):
+    found = code_values(from_objects(np.array(values, object), "column"), 1000)
+    assert found is not None
+    return found
+
+
+def columns_of(rows):
+    return {j: coded([row[j] for row in rows]) for j in range(len(rows[0]))}
+
+
+def learn(rows, strength=1.0):
+    return learn_determiner(count_pairs(columns_of(rows), [(0, 1)])[0], strength)
+
+
+def addresses(n=320):
+    """Every city has ten postal codes; one city is misspelt."""
+    rows = [(f"{k % 20:05}", f"city {k % 20 // 10}") for k in range(n)]
+    rows[40] = ("00000", "citty 0")
+    return rows
+
+
+@given(ROWS)
+def test_as_counted_row_by_row(rows):
+    determiner = learn(rows)
+    columns = columns_of(rows)
+    found = log_likelihoods(columns[1], [(columns[0], determiner)], PRIOR)
+    groups = {a: [y for x, y in rows if x == a] for a in {x for x, _ in rows} - {None}}
+    usual = {}
+    for a, group in groups.items():
+        known = [b for b in group if b is not None]
+        if known and len(group) > 1:
+            usual[a] = min(set(known), key=lambda b: (-known.count(b), b))
+    first = {a: [b for b in groups[a] if b is not None] for a in usual}
+    agreeing = sum(first[a].count(usual[a]) - 1 for a in usual)
+    others = sum(len(first[a]) - 1 for a in usual)
+    exceptions = (others - agreeing + 1) / (others + 1)
+    for (a, b), log_omega in zip(rows, found, strict=True):
+        expected = 0.0
+        if a in usual:
+            n, c, n_usual = len(groups[a]), groups[a].count(b), groups[a].count(usual[a])
+            if c < n_usual or b is None:
+                share = n_usual / (n - 1)
+                p = (c - 1 + PRIOR * exceptions) / (n - 1 + PRIOR)
+                expected = share * math.log(p) / math.sqrt(max(1, share))
+        assert log_omega == pytest.approx(expected)
+
+
+@given(ROWS, st.integers(0, 40))
+def test_pieces_add_up(rows, cut):
+    cut = min(cut, len(rows))
+    parts = [columns_of(part) for part in (rows[:cut], rows[cut:]) if part]
+    pairs = [(0, 1), (1, 0)]
+    counted = merge_counts([count_pairs(part, pairs) for part in parts])
+    assert counted == count_pairs(columns_of(rows), pairs)
+    sampled = [sample_pairs(part, pairs, 0.7) for part in parts]
+    merged = [merge_pairs(each) for each in zip(*sampled, strict=True)]
+    whole = [merge_pairs([each]) for each in sample_pairs(columns_of(rows), pairs, 0.7)]
+    for one, other in zip(merged, whole, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_dependence():
+    rows = addresses()
+    forth, back = (merge_pairs([t]) for t in sample_pairs(columns_of(rows), [(0, 1), (1, 0)], 1))
+    assert dependence(forth, 1000, 3) > 0.98  # a postal code has a city
+    assert dependence(back, 1000, 3) < 0.2  # and a city several codes
+    rng = np.random.default_rng(0)
+    chance = [(f"{rng.integers(20)}", f"{rng.integers(5)}") for _ in range(2000)]
+    assert dependence(sample_pairs(columns_of(chance), [(0, 1)], 1)[0], 1000, 3) < 0.1
+    assert dependence(sample_pairs(columns_of([("a", "x")] * 50), [(0, 1)], 1)[0], 1000, 3) == 0
+    unique = [(f"{k}", "xy"[k % 2]) for k in range(100)]
+    assert dependence(sample_pairs(columns_of(unique), [(0, 1)], 1)[0], 1000, 3) == 0
+
+
+def test_a_share_of_the_groups_tells_the_same():
+    rows = [(f"{k % 500}", f"{k % 500 // 7}") for k in range(10_000)]
+    rows[:100] = [(a, "odd") for a, _ in rows[:100]]
+    whole, part = (sample_pairs(columns_of(rows), [(0, 1)], share)[0] for share in (1, 0.2))
+    assert 0.1 < len(part.a) / len(whole.a) < 0.3
+    assert dependence(part, 1000, 3) == pytest.approx(dependence(whole, 1000, 3), abs=0.02)
+
+
+def test_a_value_that_breaks_the_rule():
+    rows = addresses()
+    columns, determiner = columns_of(rows), learn(rows)
+    found = log_likelihoods(columns[1], [(columns[0], determiner)], PRIOR)
+    assert np.flatnonzero(found).tolist() == [40]
+    group = determiner.groups["00000"]
+    assert (group.usual, group.n, group.n_usual) == ("city 0", 16, 15)
+    # A value that was never seen counts as if it were that of a training row.
+    new = columns_of([("00000", "city 7"), ("99999", "city 7"), ("00000", None)])
+    later = log_likelihoods(new[1], [(new[0], determiner)], PRIOR)
+    assert later[0] == found[40] == later[2]
+    assert later[1] == 0
+
+
+def test_several_columns_clear_those_that_a_wrong_one_contradicts():
+    rows = [(f"{k % 40}", f"{k % 40}!", f"{k % 40}?") for k in range(400)]
+    rows[7] = ("12", "7!", "7?")
+    columns = columns_of(rows)
+    pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
+    counts = dict(zip(pairs, count_pairs(columns, pairs), strict=True))
+    cells = np.column_stack([
+        log_likelihoods(
+            columns[b],
+            [(columns[a], learn_determiner(counts[a, b], 1.0)) for a in range(3) if a != b],
+            PRIOR,
+        )
+        for b in range(3)
+    ])  # fmt: skip
+    assert np.flatnonzero(cells.any(axis=1)).tolist() == [7]
+    assert cells[7].argmin() == 0
+    assert cells[7, 0] < 1.9 * cells[7, 1:].min()
+
+
+def test_the_strongest_are_chosen():
+    strengths = {(a, 9): 0.9 - a / 100 for a in range(9)} | {(3, 2): 0.4, (4, 2): 0.5}
+    chosen = choose_pairs(strengths, [f"column {k}" for k in range(10)], Determined(least=0.5))
+    assert chosen == [(4, 2), *((a, 9) for a in range(5))]
+
+
+def test_too_many_values_and_other_kinds():
+    assert code_values(from_objects(np.array(list("abcde"), object), "x"), 4) is None
+    numbers = from_objects(np.array([3.0, 1.0, math.nan, 3], object), "x")
+    numbers = code_values(numbers, 9)
+    assert numbers.values == ["1", "3"]
+    assert numbers.code.tolist() == [1, 0, -1, 1]
+    assert code_values(from_objects(np.array([1.0, 2.0, 3.0], object), "x"), most=2) is None
+    assert code_values(from_objects(np.array([1.5, 1.5, 2], object), "x"), 9) is None
+    mixed = from_objects(np.array([7.0, "7", "x", None], object), "x")
+    assert code_values(mixed, 9).code.tolist() == [0, 0, 1, -1]

@@ -1,0 +1,104 @@
+"""Look-alikes, beside a slow oracle that compares every text with every other."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admercs.facets.look_alikes import Dictionary, count_words, differ_by_one, fold, words_of
+from admercs.method.settings import LookAlikes
+
+SETTINGS = LookAlikes()
+TEXTS = st.text("abc1 é", max_size=7)
+
+
+def edits(one: str, other: str) -> int:
+    """Optimal string alignment distance, by the table that every textbook shows."""
+    cost = {(i, 0): i for i in range(len(one) + 1)} | {(0, j): j for j in range(len(other) + 1)}
+    for i, a in enumerate(one, start=1):
+        for j, b in enumerate(other, start=1):
+            cost[i, j] = min(cost[i - 1, j] + 1, cost[i, j - 1] + 1, cost[i - 1, j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost[i, j] = min(cost[i, j], cost[i - 2, j - 2] + 1)
+    return cost[len(one), len(other)]
+
+
+@given(TEXTS, TEXTS)
+def test_one_edit(one, other):
+    if one != other:
+        assert differ_by_one(one, other) == (edits(one, other) == 1)
+
+
+@given(st.dictionaries(TEXTS, st.integers(1, 40), max_size=12), TEXTS)
+def test_as_every_pair_compared(counts, text):
+    def resemble(other: str) -> bool:
+        one, two = fold(text), fold(other)
+        if one == two:
+            return True
+        bare = ["".join(c for c in each if not c.isdigit()) for each in (one, two)]
+        return edits(one, two) == 1 and bare[0] != bare[1]
+
+    least = max(SETTINGS.min_count, SETTINGS.ratio * counts.get(text, 1))
+    alike = [each for each in counts if each != text and counts[each] >= 3 and resemble(each)]
+    alike = [each for each in alike if min(len(fold(each)), len(fold(text))) >= 3 or
+             fold(each) == fold(text)]  # fmt: skip
+    best = min(alike, key=lambda each: (-counts[each], each), default=None)
+    expected = best if best is not None and counts[best] >= least else None
+    assert Dictionary(counts, SETTINGS).find(text) == expected
+
+
+@given(st.dictionaries(TEXTS, st.integers(1, 40), max_size=12), TEXTS)
+def test_what_is_kept_answers_as_all_counts_do(counts, text):
+    whole = Dictionary(counts, SETTINGS)
+    kept = Dictionary(dict(whole.kept()), SETTINGS)
+    assert kept.look_alike(text) == whole.look_alike(text)
+    assert kept.discount == whole.discount
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Adeile", "Adelie"),
+        ("ADELIE", "Adelie"),
+        (" Adelie ", "Adelie"),
+        ("Adélie", "Adelie"),
+        ("Adelie\u00a0", "Adelie"),
+        ("ZÃ¼rich", "Zürich"),
+        ("Zurich", "Zürich"),
+    ],
+)
+def test_resembles(text, other):
+    counts = {other: 152, text: 1, "Gentoo": 119, "Chinstrap": 68}
+    found = Dictionary(counts, SETTINGS).look_alike(text)
+    assert found is not None
+    assert (found.other, found.n, found.n_other) == (other, 1, 152)
+    assert found.log_likelihood == pytest.approx(math.log(1 / 153))
+
+
+@pytest.mark.parametrize("text", ["OH", "Room 12", "Gentoo", "Wes-t-ern", ""])
+def test_does_not_resemble(text):
+    counts = {"OK": 900, "Room 13": 300, "Western": 50, text: 1}
+    assert Dictionary(counts, SETTINGS).find(text) is None
+
+
+def test_where_frequent_texts_resemble_each_other_a_look_alike_says_less():
+    alike = {"LANE": 30, "LAKE": 40, "WAKE": 35, "CLARK": 60}
+    apart = {"LANE": 30, "BOSTON": 40, "DENVER": 35, "CLARK": 60}
+    found = [Dictionary(counts | {"LANEX": 1}, SETTINGS) for counts in (alike, apart)]
+    likelihoods = [each.look_alike("LANEX").log_likelihood for each in found]
+    assert likelihoods[1] < likelihoods[0] < 0
+    assert found[0].discount == pytest.approx(1 - 3 / 5)
+
+
+def test_words():
+    counts = {"541 Wes 25th Street": 1, "12 West Street": 20, "3 West Street": 5}
+    assert count_words(counts) == {"street": 26, "west": 25}
+    assert words_of("ÉCOLE école_2 x") == ["école"]
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "مرحبا", "👩‍👩‍👧", "x" * 10_000, "\ud7ff", "ﬁ"])
+def test_odd_texts(text):
+    counts = {text: 9, text + "a": 1}
+    Dictionary(counts, SETTINGS).look_alike(text + "a")
+    assert isinstance(fold(text), str)

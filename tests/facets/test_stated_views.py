@@ -1,0 +1,149 @@
+"""What facets state about cells: found, said, kept in files, and the same on Dask."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS, Method
+from admercs.facets.facet_kinds import facet_fits
+from admercs.method.settings import Facets
+from admercs.pipeline.model_file import ModelFileError
+from admercs.table.columns import Facet
+
+CITIES = ["Birmingham", "Mobile", "Montgomery", "Huntsville", "Tuscaloosa", "Dothan", "Auburn"]
+TYPO, SWAP = 17, 50
+
+
+def make_shops(n: int = 700, seed: int = 0) -> pd.DataFrame:
+    """Return shops whose zip determines the city; one is misspelt, one in another city."""
+    rng = np.random.default_rng(seed)
+    place = rng.integers(0, 63, n)
+    zips = 35000 + 7 * place
+    city = np.array(CITIES, dtype=object)[place // 9]
+    city[TYPO] = city[TYPO][:-1] + "x"
+    city[SWAP] = CITIES[(place[SWAP] // 9 + 1) % 7]
+    size = rng.normal(100, 10, n)
+    return pd.DataFrame({"size": size, "zip": zips, "city": city})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[pd.DataFrame, ADMERCS]:
+    shops = make_shops()
+    return shops, ADMERCS().fit(shops)
+
+
+def kinds(model: ADMERCS) -> list[tuple[str, tuple[int, ...]]]:
+    facets = (column.facet for column in model.model_.schema.facets)
+    return [(facet.kind, facet.sources) for facet in facets if facet is not None]
+
+
+def test_wrong_cells_have_the_most_evidence(fitted: tuple[pd.DataFrame, ADMERCS]) -> None:
+    shops, model = fitted
+    assert kinds(model) == [("spelling", (2,)), ("determined", (2, 1))]
+    cells = model.score_cells(shops)
+    order = np.argsort(-cells[:, 2])[:2]
+    assert sorted(order.tolist()) == [TYPO, SWAP]
+    others = np.delete(cells[:, 2], order)
+    assert others.max() < 0.5 * cells[order, 2].min()
+    assert cells.sum(axis=1) == pytest.approx(-model.score_samples(shops))
+
+
+def test_sentences(fitted: tuple[pd.DataFrame, ADMERCS]) -> None:
+    shops, model = fitted
+    group = shops[shops["zip"] == shops["zip"][TYPO]]["city"]
+    usual, count = group.mode()[0], int((group == group.mode()[0]).sum())
+    (row,) = model.explain(shops.iloc[[TYPO]], top=1)
+    text = row.reasons[0].text
+    assert text == (
+        f"Rows with zip = {shops['zip'][TYPO]} typically have city = {usual} "
+        f"({count} of {len(group)}), but this row has city = {shops['city'][TYPO]}."
+    )
+    assert row.reasons[0].value == shops["city"][TYPO]
+    # Without other columns the spelling alone speaks.
+    named = pd.DataFrame({"size": shops["size"], "city": shops["city"]})
+    named.loc[SWAP, "city"] = "Mobile"
+    alone = ADMERCS().fit(named)
+    often = int((named["city"] == usual).sum())
+    found = alone.top(named, 1)[0]
+    assert found.label == TYPO
+    said = f"city: '{shops['city'][TYPO]}' occurs once and resembles '{usual}' ({often} times)."
+    assert said in [reason.text for reason in found.reasons]
+
+
+def test_no_training_row_is_needed_to_know_a_rule() -> None:
+    """A table without an exception: new rows that break the rule are found."""
+    shops = make_shops().drop(index=[TYPO, SWAP])
+    model = ADMERCS().fit(shops)
+    new = shops.iloc[:5].copy()
+    new.iloc[3, 2] = next(city for city in CITIES if city != new.iloc[3, 2])
+    assert model.score_cells(new)[:, 2].argmax() == 3
+    assert model.score_cells(new)[3, 2] > 4
+
+
+def test_model_file(fitted: tuple[pd.DataFrame, ADMERCS], tmp_path: Path) -> None:
+    shops, model = fitted
+    model.save(tmp_path / "shops.admercs")
+    again = ADMERCS.load(tmp_path / "shops.admercs")
+    assert again.model_.schema == model.model_.schema
+    assert np.array_equal(again.score_cells(shops), model.score_cells(shops))
+
+
+def test_order_of_rows_and_columns_changes_nothing(fitted: tuple[pd.DataFrame, ADMERCS]) -> None:
+    shops, model = fitted
+    order = np.random.default_rng(1).permutation(len(shops))
+    turned = shops.iloc[order][["city", "size", "zip"]]
+    other = ADMERCS().fit(turned)
+    assert np.array_equal(other.score_samples(turned), model.score_samples(shops)[order])
+
+
+def test_left_out() -> None:
+    shops = make_shops()
+    for name in ("look_alikes", "determined"):
+        method = replace(Method(), facets=replace(Facets(), **{name: None}))
+        left = {kind for kind, _ in kinds(ADMERCS(method=method).fit(shops))}
+        assert left == {"spelling", "determined"} - {{"look_alikes": "spelling"}.get(name, name)}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        (0.0, ((0.9, 0.1, ()),)),
+        (2.0, ()),
+        (2.0, ((0.9, 0.0, ()),)),
+        (2.0, ((2.0, 0.1, ()),)),
+        (2.0, ((0.9, 0.1, (("a", "b", 1, 1, ()),)),)),
+        (2.0, ((0.9, 0.1, (("a", "b", 9, 10, ()),)),)),
+        (2.0, ((0.9, 0.1, (("a", "b", 9, 8, (("c", 0),)),)),)),
+        (2.0, ((0.9, 0.1, (("a", None, 9, 8, ()),)),)),
+        (2.0, ((0.9, 0.1, (("a", "b", 9),)),)),
+    ],
+)
+def test_settings_that_make_no_sense(settings: tuple[Any, ...]) -> None:
+    kinds_ = ("text", "integer")
+    good = (2.0, ((0.9, 0.1, (("a", "b", 9, 8, (("c", 2), (None, 3))),)),))
+    assert facet_fits(Facet("determined", (0, 1), good), kinds_)
+    assert not facet_fits(Facet("determined", (0, 1), settings), kinds_)
+
+
+def test_damaged_file(fitted: tuple[pd.DataFrame, ADMERCS], tmp_path: Path) -> None:
+    _, model = fitted
+    path, damaged = tmp_path / "shops.admercs", tmp_path / "damaged.admercs"
+    model.save(path)
+    with zipfile.ZipFile(path) as given, zipfile.ZipFile(damaged, "w") as made:
+        for name in given.namelist():
+            content = given.read(name)
+            if name.endswith(".json"):
+                header = json.loads(content)
+                header["schema"]["facets"][1]["facet"]["settings"][0] = -1.0
+                content = json.dumps(header).encode()
+            made.writestr(name, content)
+    with pytest.raises(ModelFileError, match="city"):
+        ADMERCS.load(damaged)
