@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from admercs.explain.access import Range
-from admercs.explain.column_words import ColumnWords, join, listed, n_listed
+from admercs.explain.column_words import ColumnWords, join, listed
 from admercs.explain.records import Condition, ConditionKind
 
 # Tells whether a threshold may be written as another number: hardly any row lies between the two.
@@ -58,7 +58,7 @@ def _nominal(words: ColumnWords, allowed: Range, own: float) -> Worded | None:
     sign = "=" if not negative else "≠" if len(outside) == 1 else "not"
     rare = " or a rare value" if rest_matters and rest_allowed and not negative else ""
     text = f"{words.name} {sign} {listed(names)}{rare}"
-    vague = negative or n_listed(names) < len(names)
+    vague = negative or len(names) > 1
     return Condition(column.name, kind, values=values, text=text), vague
 
 
@@ -77,7 +77,7 @@ def _numeric(words: ColumnWords, allowed: Range, own: float, close: Close) -> Wo
     text = _interval_text(words, allowed, own, whole, close)
     name = f"{words.name} {text}"
     condition = Condition(words.column.name, "interval", low=first, high=last, text=name)
-    return condition, (first is None or last is None) and text[0] != "="
+    return condition, text[0] != "=" or " or " in text
 
 
 def _interval_text(

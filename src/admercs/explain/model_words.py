@@ -20,7 +20,9 @@ from admercs.facets.value_kind import KIND_WORDS
 
 Ends = tuple[float, float]
 
-ROUNDED_OFF = 0.01  # the share of a node's rows that rounding an end may add or remove
+# The share of a node's rows that rounding an end may add or remove, by the density: of a typical
+# range, and of a condition, whose count may differ by 1% although densities smooth single values.
+ROUNDED_OFF, CONDITION_OFF = 0.01, 0.003
 MAX_REGIONS = 3
 PEAK = 0.4  # bandwidths; a narrower region is the tip of a peak: a value that many rows share
 SHIFT = 0.1  # of a region's width: rounding moves its ends by no more than that
@@ -99,7 +101,7 @@ class ModelWords:
     def _close(self, attribute: int, n: int) -> Close:
         """Tell for which rounded thresholds a condition of ``n`` rows keeps its rows."""
         access, root = self.access, self.access.roots[attribute]
-        most = ROUNDED_OFF * n / max(1, access.model.n_rows)
+        most = CONDITION_OFF * n / max(1, access.model.n_rows)
         if not access.continuous[attribute]:
             step = self.column(attribute).step
             return lambda exact, rounded: abs(exact - rounded) < step
