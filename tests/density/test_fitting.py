@@ -10,7 +10,7 @@ from admercs.density.counts import count_codes, count_values, merge_values, node
 from admercs.density.fitting import (
     check_grids,
     code_layout,
-    finish_target,
+    finish_targets,
     start_target,
 )
 from admercs.density.likelihoods import of_counts
@@ -66,7 +66,7 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces, settings):
     start = check_grids(start, counted)
     if start.spread is None:
         counted = count(start)
-    return finish_target(start, counted, SHARES)
+    return next(finish_targets([start], [counted], SHARES))
 
 
 @hypothesis_settings(max_examples=15, deadline=None)

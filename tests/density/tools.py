@@ -21,7 +21,7 @@ from admercs.density.counts import (
 from admercs.density.fitting import (
     check_grids,
     code_layout,
-    finish_target,
+    finish_targets,
     start_target,
     target_codes,
 )
@@ -147,7 +147,7 @@ def fit_target(
     start = check_grids(start, counted)
     if start.spread is None:
         counted = count_values(x, leaves, plan, start.grids)
-    return finish_target(start, counted, SHARES)
+    return next(finish_targets([start], [counted], SHARES))
 
 
 def value_limits(x: Floats) -> tuple[float, float]:

@@ -8,7 +8,8 @@ import pytest
 
 from admercs.facets import prepare
 from admercs.method.neighbours import NO_VALUE, UNLIKE, RankDistance
-from admercs.table import learn_schema, read_frame, summarise
+from admercs.pipeline.grow import codes_of_piece
+from admercs.table import Schema, learn_schema, read_frame, summarise
 from tests.binned import bin_table
 
 
@@ -43,6 +44,12 @@ def by_hand(table: pd.DataFrame, row: int) -> np.ndarray:
     return apart
 
 
+def ranked(table: pd.DataFrame, schema: Schema) -> RankDistance:
+    binning, codes = bin_table(table, schema)
+    counts = codes_of_piece(codes, binning.n_codes)
+    return RankDistance.of(binning, counts, np.zeros(len(codes), bool))
+
+
 @pytest.fixture(scope="module")
 def measured() -> tuple[pd.DataFrame, RankDistance, np.ndarray]:
     table = people()
@@ -52,7 +59,7 @@ def measured() -> tuple[pd.DataFrame, RankDistance, np.ndarray]:
     values = prepared.block(0, len(table))
     return (
         table,
-        RankDistance.of(bin_table(table, schema)[0], values, np.zeros(len(values), bool)),
+        ranked(table, schema),
         values,
     )
 

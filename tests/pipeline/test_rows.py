@@ -67,9 +67,15 @@ def test_threads_give_the_same_model(n_jobs: int) -> None:
 
 def test_items_are_worked_on_in_order_and_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
-    rows = RowsInMemory(read_frame(np.zeros((2, 1))), 2, lambda *step: told.append(step))
+    rows = RowsInMemory(read_frame(np.zeros((8000, 1))), 2, lambda *step: told.append(step))
     assert rows.for_each("squares", lambda batch: [k * k for k in batch], 4) == [0, 1, 4, 9]
     assert told == [("squares", k, 4) for k in (1, 2, 3, 4)]
+    told.clear()
+    few = RowsInMemory(read_frame(np.zeros((2000, 1))), 2, lambda *step: told.append(step))
+    assert few.for_each("squares", lambda batch: [k * k for k in batch], 7) == [
+        k * k for k in range(7)
+    ]
+    assert told == [("squares", 5, 7), ("squares", 7, 7)]  # some are worked on together
     told.clear()
     assert rows.keep("", lambda a, b: a + b, [1], shared=(2,)) == [3]
     assert told == []  # what has no name is not told

@@ -17,7 +17,6 @@ from admercs.pipeline.model import Model
 from admercs.pipeline.score import (
     Parts,
     Scorer,
-    add_neighbours,
     join_parts,
     run_blocks,
     score_cells,
@@ -161,11 +160,13 @@ def test_neighbours_are_added_after_everything_else(model: ADMERCS, prepared: Pr
         same_parts(alone, together)
         return
     nearest = known.compare(block)
-    same_parts(add_neighbours(alone, model.model_, block, nearest), together)
     np.testing.assert_array_equal(alone.pattern, together.pattern)
     assert together.isolation is not None
+    assert together.neighbours is not None
+    np.testing.assert_allclose(together.isolation.sum(axis=0), together.alone, rtol=1e-12)
+    np.testing.assert_allclose(together.neighbours.sum(axis=0), together.passed, rtol=1e-12)
     own = alone.evidence() + together.isolation.sum(axis=0)
-    others = known.weight * np.maximum(0, nearest.evidence.sum(axis=1) - known.typical)
+    others = known.weight * np.maximum(0, nearest.evidence - known.typical)
     np.testing.assert_allclose(together.evidence(), np.hypot(own, others), rtol=1e-9)
 
 

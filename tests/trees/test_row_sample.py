@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from admercs.trees import redundant
-from admercs.trees.redundant import merge_samples, sample_rows
+from admercs.trees import row_sample
+from admercs.trees.row_sample import merge_samples, sample_rows
 
 
 @pytest.fixture(params=[50, 20_000])
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(redundant, "SAMPLE_ROWS", request.param)
+    monkeypatch.setattr(row_sample, "SAMPLE_ROWS", request.param)
     return int(request.param)
 
 
@@ -30,11 +30,25 @@ def test_neither_order_nor_pieces_matter(most: int, n_codes: int) -> None:
     merged = merge_samples([merge_samples(pieces[:2]), merge_samples(pieces[2:])])
     np.testing.assert_array_equal(merged.codes, whole.codes)
     np.testing.assert_array_equal(merged.hash, whole.hash)
+    np.testing.assert_array_equal(merged.times, whole.times)
+    rows, times = np.unique(codes, axis=1, return_counts=True)
+    often = dict(zip(map(tuple, rows.T.tolist()), times.tolist(), strict=True))
+    assert [often[tuple(row)] for row in whole.codes.T.tolist()] == whole.times.tolist()
 
 
 def test_a_short_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(1).integers(0, 250, (4, 5000)).astype(np.uint16)
-    monkeypatch.setattr(redundant, "SAMPLE_ROWS", 700)  # too many for the short cut
+    monkeypatch.setattr(row_sample, "SAMPLE_ROWS", 700)  # too many for the short cut
     plain = sample_rows(codes)
-    monkeypatch.setattr(redundant, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(row_sample, "SAMPLE_ROWS", 300)
     np.testing.assert_array_equal(sample_rows(codes).codes, plain.codes[:, :300])
+
+
+def test_rows_are_drawn_as_often_as_they_occur() -> None:
+    codes = np.repeat(np.arange(200, dtype=np.uint8), np.arange(200))[None]
+    sample = sample_rows(codes)
+    every = sample.draw(30_000)
+    np.testing.assert_array_equal(np.sort(sample.codes[0, every]), codes[0])
+    some = np.bincount(sample.codes[0, sample.draw(2000)], minlength=200)
+    assert abs(some.sum() - 2000) < 60
+    assert np.all(np.abs(some - np.arange(200) * 2000 / codes.shape[1]) < 1)

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from admercs.method.settings import Trees
+from admercs.pipeline import grow as grow_module
 from admercs.pipeline.encode import encode_rows
-from admercs.pipeline.grow import count_codes, grow_forest
+from admercs.pipeline.grow import count_codes, grow_forest, make_targets, tree_inputs
 from admercs.pipeline.rows import Rows, RowsInMemory
 from admercs.table import Binning, learn_schema, read_frame
 from admercs.trees.forest import Forest
+from admercs.trees.row_sample import merge_samples, sample_rows
 
 PAPER = Trees(price=None, min_rows=1, max_bins="exact")
 EXACT = Trees(max_bins="exact")
@@ -44,7 +46,10 @@ def grow_rows(
     rows.open(schema)
     binning, codes = encode_rows(rows, schema, summary.n_rows, settings.max_bins)
     code_counts = count_codes(rows, codes, binning)
-    forest, kept = grow_forest(rows, codes, schema, binning, code_counts, settings)
+    sample = rows.merge(merge_samples, rows.keep("", sample_rows, codes))
+    layouts = tree_inputs(grow_module.allowed_inputs(schema), sample, binning, settings)
+    targets = make_targets(schema, code_counts, settings)
+    forest, kept = grow_forest(rows, codes, sample, targets, layouts, binning)
     leaves = [each.of(slice(None)) for each in rows.gather(kept)]
     return forest, leaves, rows.gather(codes), binning, code_counts
 

@@ -163,7 +163,7 @@ def _quantiles(
 
 
 def select_bandwidths(
-    counts: ValueCounts, grids: Grids, spread: Spread, column_range: float, min_distinct: int
+    counts: ValueCounts, grids: Grids, spread: Spread, column_range: Floats, min_distinct: int
 ) -> Floats:
     """Choose the bandwidth h of each slot from its counted cells.
 
@@ -188,8 +188,8 @@ def select_bandwidths(
     return np.maximum(h * grids.width, _floors(grids, spread, column_range))
 
 
-def _floors(grids: Grids, spread: Spread, column_range: float) -> Floats:
-    """Return the smallest bandwidth allowed; ``column_range`` is that of the whole column."""
+def _floors(grids: Grids, spread: Spread, column_range: Floats) -> Floats:
+    """Return the smallest bandwidth allowed; ``column_range`` is that of the slot's column."""
     # Sixteen cells is what the grid resolves. Whole numbers and rounded values lie on a comb: half
     # of the gap between its teeth makes a smooth density that still keeps neighbours apart. Where
     # all values are equal, a thousandth of the column's range is how close others must be to be the

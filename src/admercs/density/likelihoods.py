@@ -106,6 +106,38 @@ def of_tables(
     )  # fmt: skip
 
 
+def part_slots(
+    together: Likelihoods, n_slots: Sequence[int], outer: Sequence[Floats]
+) -> list[Likelihoods]:
+    """Part the likelihoods of several continuous targets, given how many slots each has."""
+    n = len(together.n)
+    segments, points = together.segment_ptr, together.table_ptr
+    per_slot = {"n", "n_missing", "log_present", "log_missing", "log_floor", "log_typical"}
+    per_slot |= {"log_tau", "bandwidth", "main"}
+    parts, begin = [], 0
+    for size, own_outer in zip(n_slots, outer, strict=True):
+        end = begin + size
+        own = slice(segments[begin], segments[end])
+        per_height = len(together.log_height) // n
+        made: dict[str, Array] = {name: getattr(together, name)[begin:end] for name in per_slot}
+        made |= {
+            name: getattr(together, name)[own] for name in ("segment_from", "segment_start", "step")
+        }
+        parts.append(
+            together._replace(
+                **made,
+                segment_ptr=segments[begin : end + 1] - segments[begin],
+                table_ptr=points[own.start : own.stop + 1] - points[own.start],
+                table=together.table[points[own.start] : points[own.stop]],
+                log_height=together.log_height[begin * per_height : end * per_height],
+                value_ptr=np.zeros(size + 1, np.int64),
+                outer=own_outer,
+            )
+        )
+        begin = end
+    return parts
+
+
 def of_counts(column: Column, counts: Ints, settings: Density, shares: Shares = ()) -> Likelihoods:
     """Return the likelihoods of a nominal or discrete target (counts: slots x codes, 0 missing)."""
     rows, distinct = counts[:, 1:], np.array(column.distinct, dtype=np.float64)

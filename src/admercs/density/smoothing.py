@@ -40,7 +40,8 @@ _BETWEEN = np.array([
     for t in range(RATIO)
 ])  # fmt: skip
 
-Limits = tuple[float, float]  # of the column: where densities are reflected; infinite for nowhere
+Limits = tuple[float, float]  # the smallest and the largest value of a column
+Ends = tuple[Floats, Floats]  # of each slot: where densities are reflected; infinite for nowhere
 Cells = tuple[Ints, Ints, Floats]  # per slot: ptr, cells in ascending order, rows in each
 
 
@@ -81,7 +82,7 @@ class Pyramid(NamedTuple):
 
 def build_pyramid(
     counts: ValueCounts, grids: Grids, rows: Floats, bandwidth: Floats, shape: Shape,
-    limits: Limits, cap: Ints,
+    limits: Ends, cap: Ints,
 ) -> Pyramid:  # fmt: skip
     """Add up the kernels of all slots, level by level; ``cap`` is how many points are too many."""
     n_levels, height = len(shape.height), shape.height / shape.peak
@@ -125,13 +126,13 @@ def build_pyramid(
     return pyramid
 
 
-def positions(pyramid: Pyramid, grids: Grids, value: float) -> Floats:
-    """Return where a value lies on the points of each level and slot (levels x slots)."""
+def positions(pyramid: Pyramid, grids: Grids, value: Floats) -> Floats:
+    """Return where a value of each slot lies on the points of each level (levels x slots)."""
     with np.errstate(over="ignore"):
         return np.asarray((value - grids.left) / pyramid.step)
 
 
-def _edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
+def _edge_ratios(pyramid: Pyramid, grids: Grids, limits: Ends) -> Floats:
     """Return log(κ / g) of each slot at both mirrors, by which g is raised beyond them."""
     ratios = np.zeros((2, len(grids.left)))
     row, origin, size, at = pyramid.blocks
@@ -148,7 +149,7 @@ def _edge_ratios(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
     return ratios
 
 
-def log_densities(pyramid: Pyramid, grids: Grids, limits: Limits) -> tuple[Floats, Floats]:
+def log_densities(pyramid: Pyramid, grids: Grids, limits: Ends) -> tuple[Floats, Floats]:
     """Return the log density at all points, and log(κ / g) at the mirrors, see `_edge_ratios`."""
     y, ratios = log_density(pyramid.mirrored), _edge_ratios(pyramid, grids, limits)
     row, origin, size, at = pyramid.blocks
@@ -350,7 +351,7 @@ def _lift(blocks: Blocks, n_slots: int) -> Ints:
     return np.append(blocks.at[:-1] - blocks.origin, 0)[over]
 
 
-def _mirror(pyramid: Pyramid, grids: Grids, limits: Limits) -> Floats:
+def _mirror(pyramid: Pyramid, grids: Grids, limits: Ends) -> Floats:
     """Return the densities with the images of what lies beyond the mirrors."""
     row, origin, size, at = pyramid.blocks
     mirrored = pyramid.plain.copy()

@@ -21,7 +21,7 @@ from admercs.density.counts import ValueCounts
 from admercs.density.grids import Grids
 from admercs.density.ragged import owners, pointers, ranges
 from admercs.density.smoothing import (
-    Limits,
+    Ends,
     Pyramid,
     build_pyramid,
     interpolate,
@@ -80,7 +80,7 @@ def max_points(n: Floats) -> Ints:
 
 def tabulate(
     counts: ValueCounts, grids: Grids, n: Floats, bandwidth: Floats, settings: Density,
-    limits: Limits,
+    limits: Ends,
 ) -> Tables:  # fmt: skip
     """Tabulate the kernel density of each slot of ``n`` rows; a bandwidth is 16 cells or more."""
     rows = np.maximum(n, 1.0)
@@ -113,7 +113,7 @@ def tabulate(
     return Tables(log_floor, fields, table, level_ptr, level, mass)
 
 
-def _cut(runs: Ints, pyramid: Pyramid, grids: Grids, limits: Limits) -> _Segments:
+def _cut(runs: Ints, pyramid: Pyramid, grids: Grids, limits: Ends) -> _Segments:
     """Cut runs at the mirrors."""
     # κ has a kink there: the segments on its sides overlap, and the upper one holds from there.
     slot, level, first, at, size = runs

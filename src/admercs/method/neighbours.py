@@ -20,13 +20,14 @@ that of their neighbours. Where most columns are noise it is 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from admercs.arrays import Array, Bools, Bytes, Floats, Ints, Keys
+from admercs._compile import kernel
+from admercs.arrays import Array, Bools, Bytes, Codes, Floats, Ints, Keys
 from admercs.method.settings import Isolation, Neighbours
 from admercs.table.bins import Binning, encode
 
@@ -40,6 +41,8 @@ NO_VALUE = 255
 UNLIKE = TOP_RANK // 2
 UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
 TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
+TOGETHER_AT_LEAST = 32  # references in one turn of a compiled loop
+NOWHERE = 1 << 29  # further away than any row
 HALF_RANK = 0.5  # rows that are all alike are not infinitely near
 NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
 
@@ -56,15 +59,14 @@ class RankDistance(NamedTuple):
     is_nominal: Bools
 
     @classmethod
-    def of(cls, binning: Binning, values: Floats, is_facet: Bools) -> RankDistance:
-        """Rank the values of a table (columns x rows)."""
+    def of(cls, binning: Binning, code_counts: Sequence[Ints], is_facet: Bools) -> RankDistance:
+        """Rank the values of a table, given how often each code of each column occurs."""
         edges, places = [], []
-        for m, column in enumerate(values):
-            own = np.empty(0) if is_facet[m] else binning.edges[m]
+        for m, counts in enumerate(code_counts):
             place = np.full(2, 0 if is_facet[m] else NO_VALUE, np.uint8)
             if not (is_facet[m] or binning.is_nominal[m]):
-                place = _places(encode(column, own), len(own) + 2)
-            edges.append(own)
+                place = _places(counts)
+            edges.append(np.empty(0) if is_facet[m] else binning.edges[m])
             places.append(place)
         first = np.cumsum([0, *map(len, edges)])
         is_nominal = binning.is_nominal & ~is_facet
@@ -82,15 +84,31 @@ class RankDistance(NamedTuple):
 
     def profile(self, values: Floats) -> Bytes:
         """Return the byte of each value (columns x rows)."""
-        out = np.empty(values.shape, np.uint8)
-        for m, column in enumerate(values):
+        pairs = enumerate(values)
+        return self.of_codes(
+            [encode(x, self._edges(m)) if self._ranked[m] else x for m, x in pairs]
+        )
+
+    def of_codes(self, codes: Sequence[Array]) -> Bytes:
+        """Return the byte of each code (columns x rows); nominal codes may be working values."""
+        out = np.empty((len(codes), len(codes[0])), np.uint8)
+        for m, column in enumerate(codes):
             if self.is_nominal[m]:
                 out[m] = np.minimum(np.nan_to_num(column), NO_VALUE)
-            else:
+            elif self._ranked[m]:
                 first, last = self.first[m], self.first[m + 1]
-                place = self.place[first + 2 * m : last + 2 * m + 2]
-                out[m] = place[encode(column, self.edges[first:last])]
+                np.take(self.place[first + 2 * m : last + 2 * m + 2], column, out=out[m])
+            else:
+                out[m] = 0
         return out
+
+    def _edges(self, m: int) -> Floats:
+        return self.edges[self.first[m] : self.first[m + 1]]
+
+    @property
+    def _ranked(self) -> Bools:
+        """Which columns are compared by rank."""
+        return self.is_compared & ~self.is_nominal
 
     def differences(self, one: Bytes, other: Bytes) -> Iterator[NDArray[np.int16]]:
         """Yield column by column how far apart rows of two profiles are (one x other).
@@ -118,9 +136,9 @@ class RankDistance(NamedTuple):
         return away
 
 
-def _places(codes: Array, n_codes: int) -> Bytes:
+def _places(counts: Ints) -> Bytes:
     """Return the place of each code: the middle rank of the values that have it."""
-    counts = np.bincount(codes, minlength=n_codes)
+    counts = counts.copy()
     counts[0] = 0  # missing values have no rank
     middle = np.cumsum(counts) - counts / 2
     place = np.rint(TOP_RANK * middle / max(1, counts.sum())).astype(np.uint8)
@@ -131,8 +149,10 @@ def _places(codes: Array, n_codes: int) -> Bytes:
 class Nearest(NamedTuple):
     """What comparing rows with the reference rows tells."""
 
-    evidence: Floats  # rows x columns: the weighted excess evidence of the nearest reference rows
-    distance: Floats  # rows x 2: their mean distance at both scales, in ranks of a column
+    distance: Floats  # rows x 2: the mean distance of the nearest at both scales, in ranks
+    evidence: Floats  # rows: the weighted excess evidence of the nearest reference rows
+    last: Ints  # rows x 2: the distance of the last near row at both scales
+    weight: Floats  # rows x references, where asked for: how much each counts
 
 
 class ReferenceRows(NamedTuple):
@@ -149,19 +169,25 @@ class ReferenceRows(NamedTuple):
 
     def compare(self, values: Floats) -> Nearest:
         """Compare rows (columns x rows) with the reference rows."""
-        profile = self.ranks.profile(values)
-        n_columns, n_rows = profile.shape
-        n_compared = self.ranks.n_compared
-        nearest = Nearest(np.empty((n_rows, n_columns)), np.empty((n_rows, 2)))
-        step = max(1, TOGETHER // len(self.row))
-        for start in range(0, n_rows, step):
-            rows = slice(start, start + step)
-            distance = self.ranks.distances(profile[:, rows], self.profile)
-            (small, _), (large, last) = (self._nearest(distance, int(k)) for k in self.scales)
-            nearest.distance[rows] = np.stack([small, large], axis=1) / n_compared
-            weight = _weights(distance, last)
-            total = weight.sum(axis=1, keepdims=True)
-            np.divide(weight @ self.excess, UNIT * np.maximum(total, 1), out=nearest.evidence[rows])
+        return self.compare_profile(self.ranks.profile(values))
+
+    def compare_profile(self, profile: Bytes, weigh: bool = False) -> Nearest:
+        """Compare rows that are given as bytes; `weigh` asks for the weights of the references."""
+        compared = np.flatnonzero(self.ranks.is_compared)
+        n_rows, n_references = profile.shape[1], len(self.row)
+        # Vector instructions take many references at a time, and the rest are slow one by one.
+        more = -n_references % TOGETHER_AT_LEAST
+        theirs = np.pad(self.profile[compared], ((0, 0), (0, more)))
+        excess = np.pad(self.excess.sum(axis=1), (0, more))
+        nearest = Nearest(
+            np.empty((n_rows, 2)), np.empty(n_rows), np.empty((n_rows, 2), np.int64),
+            np.empty((n_rows if weigh else 0, n_references)),
+        )  # fmt: skip
+        compare_rows(
+            np.ascontiguousarray(profile[compared].T), theirs, self.ranks.is_nominal[compared],
+            (theirs == NO_VALUE).any(axis=1), self.scales, excess, n_references,
+            np.empty(len(excess), np.int32), *nearest,
+        )  # fmt: skip
         return nearest
 
     def isolation(self, distance: Floats, settings: Isolation, odds: float) -> Floats:
@@ -170,115 +196,102 @@ class ReferenceRows(NamedTuple):
         z = power * np.log((distance + HALF_RANK) / (self.usual + HALF_RANK))
         return np.log1p(odds * np.expm1(np.maximum(0.0, z.max(axis=1))))
 
-    def by_column(self, values: Floats, isolation: Floats) -> Floats:
-        """Credit isolation evidence to the columns in which the nearest rows differ."""
-        credited = np.repeat(isolation[:, None] / len(values), len(values), axis=1)
-        told = np.flatnonzero(isolation > NEGLIGIBLE)
-        step = max(1, TOGETHER // len(self.row))
-        for start in range(0, len(told), step):
-            rows = told[start : start + step]
-            apart = self.differences(np.ascontiguousarray(values[:, rows]))
-            total = apart.sum(axis=0)
-            rows, apart, total = rows[total > 0], apart[:, total > 0], total[total > 0]
-            credited[rows] = isolation[rows, None] * (apart / total).T
-        return credited
-
-    def added(self, evidence: Floats, own: Floats) -> Floats:
-        """Return what neighbour evidence (rows x columns) adds to the rows' own evidence.
+    def added(self, nearest: Nearest, own: Floats) -> Floats:
+        """Return what neighbour evidence adds to the rows' own evidence.
 
         √(e² + o²): a row with much evidence of its own is not overtaken by rows that have little.
         """
-        total = evidence.sum(axis=1)
-        others = self.weight * np.maximum(0.0, total - self.typical)
+        others = self.weight * np.maximum(0.0, nearest.evidence - self.typical)
         # √(e² + o²) − e, without losing digits where o is small
         both = np.hypot(own, others) + own
-        more = np.divide(others * others, both, out=np.zeros_like(own), where=others > 0)
-        share = np.divide(more, total, out=np.zeros_like(own), where=others > 0)
-        return evidence * share[:, None]
+        return np.divide(others * others, both, out=np.zeros_like(own), where=others > 0)
+
+    def credit(self, values: Floats, isolation: Floats, added: Floats) -> tuple[Floats, Floats]:
+        """Credit what is said of rows to columns: two arrays of columns x rows.
+
+        Isolation belongs to the columns in which the nearest rows differ, neighbour evidence to
+        those that they are odd in.
+        """
+        n_rows = len(isolation)
+        alone = np.repeat(isolation[None] / len(values), len(values), axis=0)
+        passed = np.zeros((len(values), n_rows))
+        step = max(1, TOGETHER // len(self.row))
+        told = np.flatnonzero((isolation > NEGLIGIBLE) | (added > 0))
+        for start in range(0, len(told), step):
+            rows = told[start : start + step]
+            profile = self.ranks.profile(np.ascontiguousarray(values[:, rows]))
+            nearest = self.compare_profile(profile, weigh=True)
+            said = nearest.weight @ self.excess
+            total = said.sum(axis=1)
+            share = np.divide(added[rows], total, out=np.zeros(len(rows)), where=total > 0)
+            passed[:, rows] = (said * share[:, None]).T
+            apart = self._apart(profile, nearest)
+            total = apart.sum(axis=0)
+            some = (total > 0) & (isolation[rows] > NEGLIGIBLE)
+            alone[:, rows[some]] = isolation[rows[some]] * (apart[:, some] / total[some])
+        return alone, passed
 
     def weights(self, values: Floats) -> Floats:
         """Return the weight of each reference row in the neighbour evidence of one row."""
-        distance = self.ranks.distances(self.ranks.profile(values[:, None]), self.profile)
-        return _weights(distance, self._nearest(distance, int(self.scales[1]))[1])[0]
+        profile = self.ranks.profile(values[:, None])
+        return self.compare_profile(profile, weigh=True).weight[0]
 
     def differences(self, values: Floats) -> Floats:
         """Return how far the nearest rows are away, added up, by column (columns x rows)."""
         profile = self.ranks.profile(values)
-        distance = self.ranks.distances(profile, self.profile)
-        near = distance <= self._nearest(distance, int(self.scales[0]))[1][:, None]
+        return self._apart(profile, self.compare_profile(profile))
+
+    def _apart(self, profile: Bytes, nearest: Nearest) -> Floats:
+        near = self.ranks.distances(profile, self.profile) <= nearest.last[:, :1]
         apart = self.ranks.differences(profile, self.profile)
         return np.array([each.sum(axis=1, where=near, dtype=np.int64) for each in apart])
-
-    @staticmethod
-    def _nearest(distance: Distances, k: int) -> tuple[Floats, Ints]:
-        """Return the mean distance of the k nearest rows, and that of the last of them.
-
-        A training row is not its own neighbour: of rows that are just alike one is passed over.
-        """
-        alike = (distance == 0).any(axis=1)
-        nearest = np.partition(distance, k, axis=1)[:, : k + 1].astype(np.int64)
-        beyond, inside = nearest[:, k], nearest[:, :k]
-        total = inside.sum(axis=1) + np.where(alike, beyond, 0)
-        return total / k, np.where(alike, beyond, inside.max(axis=1))
-
-
-def _weights(distance: Distances, last: Ints) -> Floats:
-    """Return weights that fall with the distance, to nothing beyond the last near row.
-
-    One of the reference rows that are just alike has no weight: it may be the row itself.
-    """
-    horizon = last + 1
-    near = np.maximum(0, horizon.astype(distance.dtype)[:, None] - distance).astype(np.float64)
-    # Whole numbers: sums of them, times what is passed on, are exact in any order.
-    is_alike = distance == 0
-    n_alike = np.count_nonzero(is_alike, axis=1)
-    with_alike = np.flatnonzero(n_alike)
-    near[with_alike] *= n_alike[with_alike, None]
-    row, known = np.nonzero(is_alike[with_alike])
-    row = with_alike[row]
-    near[row, known] = (horizon * (n_alike - 1))[row]
-    return near
 
 
 def may_have_neighbours(settings: Neighbours, n_rows: int, n_columns: int) -> bool:
     """Say whether the rows of a table are compared with each other."""
-    is_large = n_rows * n_columns > settings.max_cells
-    return n_rows >= settings.min_rows and n_columns >= 2 and not is_large
+    return n_rows >= settings.min_rows and n_columns >= 2
 
 
-def choose_references(
-    settings: Neighbours,
-    binning: Binning,
-    values: Floats,
-    cells: Floats,
-    typical: float,
-    is_facet: Bools,
-) -> ReferenceRows:
-    """Choose reference rows of a table (columns x rows).
+def n_references(settings: Neighbours, n_rows: int, n_columns: int) -> int:
+    """Return with how many rows each is compared: fewer in large tables, but not too few."""
+    affordable = settings.comparisons // (n_rows * n_columns)
+    return int(np.clip(affordable, settings.fewest, settings.references))
 
-    `cells` is their evidence without that of contexts (rows x columns), `typical` the median row's.
-    """
-    ranks = RankDistance.of(binning, values, is_facet)
-    rows = _choose_rows(values, settings.references)
-    theirs = np.ascontiguousarray(values[:, rows])
-    most = len(rows) - 1
-    large = min(most, max(settings.near, round(settings.share * len(rows))))
+
+class Told(NamedTuple):
+    """Rows of a table that references stand for: equal rows are equal in all but their number."""
+
+    most: Ints  # how many rows are wanted of each reference
+    excess: Floats  # rows x columns: their excess evidence, in fixed point
+    codes: Codes  # rows x columns
+    reference: Ints  # which reference stands for them
+    row: Ints  # their numbers
+
+    def first(self) -> Told:
+        """Return the first rows of each reference, as many as are wanted of it."""
+        order = np.lexsort((self.row, self.reference))
+        reference = self.reference[order]
+        nth = np.arange(len(order)) - np.searchsorted(reference, reference)
+        some = order[nth < self.most[reference]]
+        kept: Any = (each[some] for each in self[1:])
+        return Told(self.most, *kept)
+
+
+def merge_told(parts: Sequence[Told]) -> Told:
+    """Put the rows of several pieces together."""
+    joined: Any = (np.concatenate(arrays) for arrays in zip(*(p[1:] for p in parts), strict=True))
+    return Told(parts[0].most, *joined).first()
+
+
+def make_references(settings: Neighbours, ranks: RankDistance, told: Told) -> ReferenceRows:
+    """Return the reference rows; what is usual is still to be learnt."""
+    order = np.argsort(told.row)
+    most = len(order) - 1
+    large = min(most, max(settings.near, round(settings.share * len(order))))
     scales = np.array([min(most, settings.near), large], np.int64)
-    excess = passed_on(cells[rows], typical)
-    return ReferenceRows(ranks, rows, ranks.profile(theirs), excess, scales, np.ones(2), 0.0, 0.0)
-
-
-def weigh_neighbours(
-    settings: Neighbours, found: ReferenceRows, nearest: Nearest, base: Floats
-) -> ReferenceRows:
-    """Learn what is usual, and how much neighbour evidence counts; `base` is without contexts."""
-    total = nearest.evidence.sum(axis=1)
-    weight = 0.0
-    if found.ranks.n_compared >= settings.min_columns:
-        excess = np.maximum(0.0, base - np.median(base))
-        weight = settings.weight * correlation_weight(excess, total)
-    return found._replace(
-        usual=np.median(nearest.distance, axis=0), typical=float(np.median(total)), weight=weight
+    profile = ranks.of_codes(list(told.codes[order].T))
+    return ReferenceRows(
+        ranks, told.row[order], profile, told.excess[order], scales, np.ones(2), 0.0, 0.0
     )
 
 
@@ -290,23 +303,32 @@ def passed_on(cells: Floats, typical: float) -> Floats:
     return np.rint(cells * (UNIT * share)[:, None])
 
 
-def correlation_weight(own: Floats, other: Floats) -> float:
+def moments(own: Floats, other: Floats, middle: float) -> list[int]:
+    """Return n, Σx, Σy, Σx², Σy² and Σxy of excess and neighbour evidence, in fixed point."""
+    x, y = (
+        np.minimum(np.rint(UNIT * each), 2.0**31 - 1).astype(np.int64)
+        for each in (np.maximum(0.0, own - middle), other)
+    )
+    return [len(x), *(_exact_sum(each) for each in (x, y, x * x, y * y, x * y))]
+
+
+def _exact_sum(numbers: Ints) -> int:
+    """Return the sum of numbers below 2 ** 62, however many."""
+    high, low = numbers >> 31, numbers & (2**31 - 1)
+    return (int(high.sum()) << 31) + int(low.sum())
+
+
+def add_moments(parts: Sequence[list[int]]) -> list[int]:
+    """Add up the moments of several pieces."""
+    return [sum(each) for each in zip(*parts, strict=True)]
+
+
+def correlation_weight(sums: Sequence[int]) -> float:
     """Return the root of the correlation of two quantities, 0 where it is negative."""
-    # Sums that do not depend on the order of the rows.
-    first, second = (part - math.fsum(part) / len(part) for part in (own, other))
-    scale = math.sqrt(math.fsum(first * first) * math.fsum(second * second))
-    correlation = math.fsum(first * second) / scale if scale > 0 else 0.0
+    n, x, y, xx, yy, xy = sums
+    scale = math.sqrt(n * xx - x * x) * math.sqrt(n * yy - y * y)
+    correlation = (n * xy - x * y) / scale if scale > 0 else 0.0
     return math.sqrt(max(0.0, correlation))
-
-
-def _choose_rows(values: Floats, most: int) -> Ints:
-    """Return the numbers of the reference rows: all, or some at random.
-
-    At random, and yet always the same ones: a table gives the same model in any order of its rows.
-    """
-    if values.shape[1] <= most:
-        return np.arange(values.shape[1])
-    return np.sort(np.argsort(draw_lots(values), kind="stable")[:most])
 
 
 def draw_lots(values: Floats) -> Keys:
@@ -329,3 +351,71 @@ def scramble(numbers: Keys) -> Keys:
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
+
+
+@kernel
+def compare_rows(  # type: ignore[no-untyped-def]
+    profile, reference, is_nominal, has_none, scales, excess, n_references, away,
+    distance, evidence, last, weight,
+):  # fmt: skip
+    """Compare rows (rows x columns) with the first of some reference rows (columns x references).
+
+    A training row is not its own neighbour: of rows that are just alike one is passed over. The
+    weights of references fall with the distance, to nothing beyond the last near row. They are
+    whole numbers: sums of them, times what is passed on, are exact in any order.
+    """
+    n_columns = profile.shape[1]
+    for i in range(profile.shape[0]):
+        for r in range(len(away)):
+            away[r] = 0 if r < n_references else NOWHERE
+        for m in range(n_columns):
+            own, theirs = np.int32(profile[i, m]), reference[m]
+            if is_nominal[m] or own == NO_VALUE:
+                for r in range(len(away)):
+                    away[r] += np.int32(UNLIKE) if theirs[r] != own else np.int32(0)
+            elif has_none[m]:
+                for r in range(len(away)):
+                    apart = abs(np.int32(theirs[r]) - own)
+                    away[r] += np.int32(UNLIKE) if theirs[r] == NO_VALUE else apart
+            else:
+                for r in range(len(away)):
+                    away[r] += abs(np.int32(theirs[r]) - own)
+        n_alike = np.int64(0)
+        for r in range(len(away)):
+            n_alike += away[r] == 0
+        for scale in range(2):
+            if scale > 0 and scales[0] == scales[1]:
+                distance[i, 1], last[i, 1] = distance[i, 0], last[i, 0]
+                continue
+            k = scales[scale] + (1 if n_alike > 0 else 0)
+            # The distance of the k-th row, between those below which too few and enough are.
+            low, high = np.int64(-1), np.int64(TOP_RANK + 1) * n_columns
+            while low + 1 < high:
+                middle = (low + high) >> 1
+                below = np.int64(0)
+                for r in range(len(away)):
+                    below += away[r] <= middle
+                if below >= k:
+                    high = middle
+                else:
+                    low = middle
+            total, nearer = np.int64(0), np.int64(0)
+            for r in range(len(away)):
+                if away[r] < high:
+                    total += away[r]
+                    nearer += 1
+            total += (k - nearer) * high
+            distance[i, scale] = total / scales[scale] / n_columns
+            last[i, scale] = high
+        horizon = last[i, 1] + 1
+        weights, said = 0.0, 0.0
+        for r in range(len(away)):
+            near = np.float64(max(0, horizon - away[r]))
+            if n_alike > 0:
+                # One of the reference rows that are just alike may be the row itself.
+                near = near * n_alike if away[r] > 0 else np.float64(horizon * (n_alike - 1))
+            weights += near
+            said += near * excess[r]
+            if len(weight) > 0 and r < n_references:
+                weight[i, r] = near
+        evidence[i] = said / (UNIT * max(weights, 1.0))

@@ -94,6 +94,7 @@ class Trees:
     min_rows: int = 5  # the smallest leaf in rows where `min_samples_leaf` is a share
     max_bins: int | Literal["exact"] = 254  # per numeric column; thresholds lie between them
     target_bins: int = 8  # bins of equal counts into which a numeric target is cut
+    inputs: int = 64  # the most a tree looks at; in wider tables those that depend on its target
     max_classes: int = 32  # of a nominal target; rarer categories share the last one
     # For this price a leaf is parted further, into groups that may be anomalous contexts but score
     # no value …
@@ -217,15 +218,16 @@ class Isolation:
 class Neighbours:
     """Rows are compared with reference rows in all columns at once."""
 
-    references: int = 1000  # the most training rows that a row is compared with
+    references: int = 1000  # the most training rows that a row is compared with …
+    comparisons: int = 500_000_000  # … while rows x columns x references are no more than this, …
+    fewest: int = 32  # … or the least
     near: int = 5  # the nearest reference rows at the small scale …
     share: float = 0.05  # … and at the large scale, as a share of all
     # How much the excess evidence of the nearest rows counts if it agrees completely with the rows'
     # own evidence; 0: it does not count.
     weight: float = 4.0
     min_rows: int = 20  # a table of fewer rows has no neighbours, …
-    min_columns: int = 3  # … one of fewer columns no neighbour evidence, …
-    max_cells: int = 500_000  # … and one of more cells neither
+    min_columns: int = 3  # … and one of fewer columns no neighbour evidence
     isolation: Isolation | None = field(default_factory=Isolation)
 
 
@@ -353,7 +355,7 @@ _SELECTED = {
 # but keeps wide tables from running away.
 PAPER = Method(
     facets=None,
-    trees=Trees(price=None, min_rows=1, max_bins="exact", group_rows=0),
+    trees=Trees(price=None, min_rows=1, max_bins="exact", inputs=1_000_000, group_rows=0),
     density=Density(heavy_share=0.0, area=False),
     marginal=False,
     purest=True,

@@ -65,10 +65,9 @@ def _estimate(
     starts = {k: fitting.check_grids(start, counted[k]) for k, start in starts.items()}
     again = {k: start for k, start in starts.items() if start.spread is None}
     counted |= _count(rows, leaves, targets, again)
+    finished = fitting.finish_targets(list(starts.values()), [counted[k] for k in starts], shares)
     return [
-        fitting.finish_target(starts[k], counted[k], shares)
-        if k in starts
-        else of_counts(target.column, coded[k], settings, shares)
+        next(finished) if k in starts else of_counts(target.column, coded[k], settings, shares)
         for k, target in enumerate(targets)
     ]
 

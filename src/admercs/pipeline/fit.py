@@ -20,39 +20,31 @@ from admercs.method.joint_tail import (
     sum_products,
     sum_surprises,
 )
-from admercs.method.neighbours import (
-    Nearest,
-    choose_references,
-    may_have_neighbours,
-    weigh_neighbours,
-)
 from admercs.method.scoring_nodes import ScoringNodes, find_scoring_nodes
 from admercs.method.settings import Method
 from admercs.pipeline.column_order import order_columns
+from admercs.pipeline.compare import RowParts, compare_rows, rank_columns
 from admercs.pipeline.encode import encode_rows
 from admercs.pipeline.estimate import estimate_likelihoods, plan_targets
 from admercs.pipeline.feedback_rounds import ContextSearch, iterate, without_redundant
-from admercs.pipeline.grow import count_codes, grow_forest
+from admercs.pipeline.grow import (
+    allowed_inputs,
+    count_codes,
+    grow_forest,
+    make_targets,
+    tree_inputs,
+)
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.rows import Kept, Rows
-from admercs.pipeline.score import (
-    Parts,
-    Scorer,
-    add_neighbours,
-    join_parts,
-    odds_of,
-    run_blocks,
-    score_strongest,
-    sum_in_order,
-)
-from admercs.table.bins import Binning
+from admercs.pipeline.score import odds_of, score_strongest
 from admercs.table.prepared import Prepared
 from admercs.table.reading_frame import TableReading, choose_readings, with_columns
 from admercs.table.readings import ReadingRules
 from admercs.table.schema import learn_schema
 from admercs.trees.criteria import leaf_size
 from admercs.trees.forest import Forest, Leaves
-from admercs.trees.redundant import RowSample, find_redundant, merge_samples, sample_rows
+from admercs.trees.redundant import find_redundant
+from admercs.trees.row_sample import RowSample, merge_samples, sample_rows
 
 
 @dataclass(frozen=True)
@@ -85,15 +77,16 @@ def fit_model(
     binning, codes = encode_rows(rows, schema, summary.n_rows, method.trees.max_bins)
     schema, binning, codes = order_columns(rows, schema, binning, codes)
     code_counts = count_codes(rows, codes, binning)
-    forest, leaves = grow_forest(rows, codes, schema, binning, code_counts, method.trees)
+    sample: RowSample = rows.merge(merge_samples, rows.keep("", sample_rows, codes))
+    layouts = tree_inputs(allowed_inputs(schema), sample, binning, method.trees)
+    targets = make_targets(schema, code_counts, method.trees)
+    forest, leaves = grow_forest(rows, codes, sample, targets, layouts, binning)
     scoring = find_scoring_nodes(forest, method)
-    targets = plan_targets(schema, binning, forest, scoring)
-    likelihoods = estimate_likelihoods(rows, codes, leaves, targets, len(forest.n), method)
+    plans = plan_targets(schema, binning, forest, scoring)
+    likelihoods = estimate_likelihoods(rows, codes, leaves, plans, len(forest.n), method)
     zones = None
     if method.border is not None:
-        zone_rows = method.border.zone * smallest_leaf
-        zones = find_zones(forest, binning.edges, code_counts, zone_rows)
-    sample: RowSample = rows.merge(merge_samples, rows.keep("", sample_rows, codes))
+        zones = find_zones(forest, binning.edges, code_counts, method.border.zone * smallest_leaf)
     model = Model(
         schema=schema,
         method=method,
@@ -106,14 +99,15 @@ def fit_model(
     )
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
-    evidence, ends, strongest = (rows.pick(scored, k) for k in range(3))
-    n_iter = 1
+    base, keys, ends, strongest = (rows.pick(scored, k) for k in range(4))
+    evidence, n_iter = base, 1
     if method.feedback is not None:
         search = ContextSearch(rows, model, binning, codes, leaves, evidence)
         contexts, evidence, n_iter = iterate(search, search.find(smallest_leaf), method.feedback)
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
-    model, evidence = compare_rows(rows, model, binning, leaves, evidence)
+    ranks, kept = rank_columns(model, binning, code_counts), RowParts(codes, leaves, keys, base)
+    model, evidence = compare_rows(rows, model, ranks, kept, evidence)
     model, evidence = add_joint_tail(rows, model, ends, evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))
@@ -122,17 +116,18 @@ def fit_model(
 
 def score_piece(
     table: Prepared, leaves: Leaves, model: Model, n_jobs: int
-) -> tuple[Floats, EndsOfRows | None, Floats]:
+) -> tuple[Floats, Keys, EndsOfRows | None, Floats]:
     """Return what pieces tell of their rows when they are scored first.
 
-    That is their evidence, how near they are to the ends of their columns, and the evidence of the
-    oddest value of each.
+    That is their evidence, their keys (none where rows are not compared), how near they are to the
+    ends of their columns, and the evidence of the oddest value of each.
     """
     ends = None
     if model.method.joint_tail is not None and model.ends:
         ends = sum_surprises(model.ends, table.column, table.n_rows)
-    evidence, strongest = score_strongest(model, table, n_jobs, leaves)
-    return evidence, ends, strongest
+    keys = np.empty((table.n_rows if model.method.neighbours is not None else 0, 2), np.uint64)
+    evidence, strongest = score_strongest(model, table, n_jobs, leaves, keys)
+    return evidence, keys, ends, strongest
 
 
 def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNodes) -> Keys:
@@ -166,39 +161,3 @@ def add_joint_tail(rows: Rows, model: Model, ends: Kept, evidence: Kept) -> tupl
 def with_joint_tail(total: Floats, evidence: Floats, scale: JointScale, odds: float) -> Floats:
     """Return the evidence of a piece's rows with that of the joint tail."""
     return evidence + scale.added(total, evidence, odds)
-
-
-def compare_rows(
-    rows: Rows, model: Model, binning: Binning, leaves: Kept, evidence: Kept
-) -> tuple[Model, Kept]:
-    """Return a model with reference rows, and the evidence of all rows after comparing them.
-
-    The table is brought together: only the rows of tables of few cells are compared.
-    """
-    settings = model.method.neighbours
-    is_facet = model.is_facet
-    n_compared = int(np.count_nonzero(~is_facet))
-    if settings is None or not may_have_neighbours(settings, model.n_rows, n_compared):
-        return model, evidence
-    pieces = rows.gather(rows.read("comparing", values_and_parts, leaves, shared=(model,)))
-    values = np.concatenate([piece[0] for piece in pieces], axis=1)
-    parts = join_parts([piece[1] for piece in pieces])
-    cells = np.ascontiguousarray(parts.pattern.T)
-    base = sum_in_order(parts.pattern)
-    typical = float(np.median(base))
-    found = choose_references(settings, binning, values, cells, typical, is_facet)
-    nearest = Nearest(np.empty_like(cells), np.empty((len(base), 2)))
-
-    def compare(start: int, stop: int) -> None:
-        block = np.ascontiguousarray(values[:, start:stop])
-        nearest.evidence[start:stop], nearest.distance[start:stop] = found.compare(block)
-
-    run_blocks(compare, len(base), rows.n_jobs)
-    model = replace(model, references=weigh_neighbours(settings, found, nearest, base))
-    return model, rows.spread(add_neighbours(parts, model, values, nearest).evidence())
-
-
-def values_and_parts(table: Prepared, leaves: Leaves, model: Model) -> tuple[Floats, Parts]:
-    """Return the working values of a piece, and what is said of its rows."""
-    block = table.block(0, table.n_rows)
-    return block, Scorer(model).score_alone(block, leaves.of(slice(None)))

@@ -26,6 +26,9 @@ from admercs.table.readings import ReadingRules
 from admercs.table.schema import Schema
 from admercs.table.summary import ColumnSummary, TableSummary, summarise
 
+FEW_ROWS = 10_000  # columns are worked on together while they have no more rows than this …
+MOST = 16  # … and no more columns, so that all threads have something to do
+
 Kept = list[Any]  # one result per piece, which stays where the piece is
 Function = Callable[..., Any]
 Work = Callable[[list[int]], list[Any]]
@@ -227,11 +230,13 @@ class RowsInMemory(Rows):
         return np.quantile(kept[0], levels)
 
     def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
-        """Work on one item after the other, in threads."""
+        """Work on one item after the other, in threads; on some together where rows are few."""
         results: list[Any] = []
+        step = max(1, min(most or MOST, MOST, FEW_ROWS // max(1, self.frame.n_rows)))
+        batches = [list(range(k, min(n_items, k + step))) for k in range(0, n_items, step)]
         with ThreadPoolExecutor(self.n_jobs) as pool:
             try:
-                for found in pool.map(lambda item: work([item]), range(n_items)):
+                for found in pool.map(work, batches):
                     results += found
                     self._tell(phase, len(results), n_items)
             except BaseException:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Bytes, Floats, ShortInts
+from admercs.arrays import Bytes, Floats, Keys, ShortInts
 from admercs.density.lookup import read_likelihood
 from admercs.method.ancestor import AncestorStep, undiscount
 from admercs.method.border import BorderStep
@@ -36,6 +36,7 @@ from admercs.method.feedback import ContextStep
 from admercs.method.joint_tail import JointTailStep
 from admercs.method.neighbours import Nearest
 from admercs.method.odds import pattern_evidence
+from admercs.method.reference_sample import key_rows
 from admercs.method.settings import Method, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import TailStep, find_lone_values, read_lowered
@@ -52,8 +53,9 @@ LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep
 class Parts(NamedTuple):
     """What the model says about a block of rows; arrays are columns x rows.
 
-    The evidence of row i is the sum over columns of ``pattern``, ``context``, ``isolation``,
-    ``neighbours`` and ``joint``.
+    The evidence of a row is the sum over columns of ``pattern`` and ``context``, and ``alone``,
+    ``passed`` and ``joint_of_row``, which ``isolation``, ``neighbours`` and ``joint`` credit to
+    columns where that is asked for.
     """
 
     leaf: ShortInts  # the leaf (node number) the row falls into
@@ -61,10 +63,12 @@ class Parts(NamedTuple):
     log_omega: Floats  # the likelihood by that view; an ancestor's is discounted
     pattern: Floats  # evidence of the value
     context: Floats | None  # evidence of sitting in an anomalous context
-    isolation: Floats | None  # evidence of being far from all rows, mostly in this column
-    neighbours: Floats | None  # evidence of being like rows that are odd in this column
-    joint: Floats | None  # evidence of being near the ends of several columns at once
-    joint_of_row: Floats | None  # the same of each row: what `joint` adds up to
+    alone: Floats | None = None  # of each row: evidence of being far from all rows, …
+    passed: Floats | None = None  # … of being like odd rows, …
+    joint_of_row: Floats | None = None  # … and of being near the ends of several columns at once
+    isolation: Floats | None = None  # the same by column
+    neighbours: Floats | None = None
+    joint: Floats | None = None
 
     def cells(self) -> Floats:
         """Return the evidence per column and row."""
@@ -73,9 +77,11 @@ class Parts(NamedTuple):
 
     def evidence(self) -> Floats:
         """Return the evidence per row."""
-        parts = (self.pattern, self.context, self.isolation, self.neighbours)
-        rows = [sum_in_order(part) for part in parts if part is not None]
-        return sum_in_order(rows if self.joint_of_row is None else [*rows, self.joint_of_row])
+        by_column = [
+            sum_in_order(part) for part in (self.pattern, self.context) if part is not None
+        ]
+        by_row = (self.alone, self.passed, self.joint_of_row)
+        return sum_in_order([*by_column, *(part for part in by_row if part is not None)])
 
     def nodes(self, model: Model) -> ShortInts:
         """Return the node whose view counts."""
@@ -143,15 +149,24 @@ class Scorer:
         if model.joint_tail is not None:
             self._joint = JointTailStep(model.ends, model.joint_tail, odds_of(method))
 
-    def score(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
-        """Return all there is to say about the rows of a block (columns x rows)."""
-        parts = self.score_alone(block, leaf)
-        known = self.model.references
+    def score(self, block: Floats, leaf: ShortInts | None = None, cells: bool = True) -> Parts:
+        """Return all there is to say about the rows of a block (columns x rows).
+
+        `cells` asks for the evidence of single columns, which takes longer than that of rows.
+        """
+        parts, known = self.score_alone(block, leaf), self.model.references
         if known is not None:
-            parts = add_neighbours(parts, self.model, block, known.compare(block))
+            own, nearest = parts.evidence(), known.compare(block)
+            alone, passed = compared_evidence(self.model, own, nearest)
+            parts = parts._replace(alone=alone, passed=passed)
+            if cells:
+                zero = np.zeros_like(own)
+                by_column, added = known.credit(block, zero if alone is None else alone, passed)
+                parts = parts._replace(neighbours=added)
+                parts = parts if alone is None else parts._replace(isolation=by_column)
         if self._joint is not None:
-            in_all, by_column = self._joint.apply(block, parts.evidence())
-            parts = parts._replace(joint=by_column, joint_of_row=in_all)
+            in_all, joint = self._joint.apply(block, parts.evidence())
+            parts = parts._replace(joint=joint, joint_of_row=in_all)
         return parts
 
     def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
@@ -187,7 +202,7 @@ class Scorer:
         context = None
         if self._contexts is not None:
             context = self._contexts.apply(leaf, block, log_omega)
-        return Parts(leaf, speaker, log_omega, pattern, context, None, None, None, None)
+        return Parts(leaf, speaker, log_omega, pattern, context)
 
 
 def odds_of(method: Method) -> float:
@@ -195,19 +210,16 @@ def odds_of(method: Method) -> float:
     return method.evidence.odds if isinstance(method.evidence, Odds) else 1.0
 
 
-def add_neighbours(parts: Parts, model: Model, block: Floats, nearest: Nearest) -> Parts:
-    """Add isolation and neighbour evidence to the parts of a block."""
+def compared_evidence(model: Model, own: Floats, nearest: Nearest) -> tuple[Floats | None, Floats]:
+    """Return the evidence of rows for being alone, and for being like odd rows."""
     references, settings = model.references, model.method.neighbours
     if references is None or settings is None:
-        return parts
-    own = parts.evidence()
-    isolation = None
+        raise ValueError("a model without reference rows compares no rows")
+    alone = None
     if settings.isolation is not None:
         alone = references.isolation(nearest.distance, settings.isolation, odds_of(model.method))
-        isolation = np.ascontiguousarray(references.by_column(block, alone).T)
-        own = own + sum_in_order(isolation)
-    added = np.ascontiguousarray(references.added(nearest.evidence, own).T)
-    return parts._replace(isolation=isolation, neighbours=added)
+        own = own + alone
+    return alone, references.added(nearest, own)
 
 
 def score_evidence(
@@ -218,17 +230,24 @@ def score_evidence(
 
 
 def score_strongest(
-    model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None
-) -> tuple[Floats, Floats]:
-    """Return the evidence of each row, and that of its oddest value alone."""
+    model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None,
+    keys: Keys | None = None,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return the evidence of each row, and that of its oddest value alone.
+
+    `keys` receives the keys of the rows (see `reference_sample`), where these are wanted.
+    """
     scorer = Scorer(model)
     evidence, strongest = np.empty((2, table.n_rows))
 
     def work(start: int, stop: int) -> None:
         leaf = None if leaves is None else leaves.of(slice(start, stop))
-        parts = scorer.score(table.block(start, stop), leaf)
+        block = table.block(start, stop)
+        parts = scorer.score(block, leaf, cells=False)
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
+        if keys is not None and len(keys):
+            key_rows(block, keys[start:stop])
 
     run_blocks(work, table.n_rows, n_jobs)
     return evidence, strongest

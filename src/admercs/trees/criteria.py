@@ -28,6 +28,7 @@ SCALE_BITS = 30
 # n log n for n = 0 … 65,535 is looked up; so many fit into the second-level cache.
 _N = np.arange(1 << 16, dtype=np.float64)
 XLOGX: Floats = _N * np.log(np.maximum(_N, 1.0))
+_XLOGX: list[float] = XLOGX.tolist()
 
 
 class TreeTarget(NamedTuple):
@@ -45,6 +46,7 @@ class TreeTarget(NamedTuple):
     n_rows: int
     low: float  # the smallest and the largest value
     high: float
+    class_totals: Ints  # how many rows each class has; none for a target of moments
 
     @property
     def moments(self) -> bool:
@@ -96,15 +98,16 @@ def make_target(m: int, column: Column, settings: Trees, code_counts: Ints) -> T
     moments = settings.price is None and not nominal
     has_groups = settings.price is not None and n_rows < settings.group_rows
     criterion = VARIANCE if moments else GINI if settings.price is None else ENTROPY
-    class_of_code, n_classes, missing_class = None, 0, -1
+    class_of_code, n_classes, missing_class, totals = None, 0, -1, np.empty(0, np.int64)
     if not moments:
         class_of_code = _class_of_code(code_counts, nominal, bool(column.distinct), settings)
         n_classes = int(class_of_code.max()) + 1
         missing_class = int(class_of_code[0]) if code_counts[0] else -1
+        totals = np.bincount(class_of_code, code_counts, n_classes).astype(np.int64)
     return TreeTarget(
         m, settings, criterion, class_of_code, n_classes, not nominal, missing_class,
         leaf_size(settings, n_rows), settings.group_price if has_groups else settings.price,
-        n_rows, *column.limits,
+        n_rows, *column.limits, totals,
     )  # fmt: skip
 
 
@@ -156,12 +159,11 @@ def purity(totals: Ints, criterion: int) -> float:
         return scaled * scaled / amounts[0] if amounts[0] else 0.0
     if criterion == GINI:
         return sum(float(rows) * float(rows) for rows in amounts) / sum(amounts)
-    # A table is read, and not the kernel called: a call from Python takes longer than its work.
-    *each, whole = (
-        XLOGX.item(rows) if rows < len(XLOGX) else rows * log(rows)
-        for rows in (*amounts, sum(amounts))
-    )
-    return sum(each) - whole
+    # A list is read, and not the kernel called: a call from Python takes longer than its work.
+    whole = sum(amounts)
+    if whole < len(_XLOGX):
+        return sum([_XLOGX[rows] for rows in amounts]) - _XLOGX[whole]
+    return sum([rows * log(rows) for rows in amounts if rows]) - whole * log(whole)
 
 
 def impurity(totals: Ints, criterion: int) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from admercs._compile import kernel
 from admercs.arrays import Array, Codes, Floats, ShortInts
 from admercs.trees.criteria import SCALE_BITS, TreeTarget, fixed_point
-from admercs.trees.grower import Counted, Hist, Layout, SplitOrder
+from admercs.trees.split_orders import Counted, Hist, Look, SplitOrder
 
 
 @dataclass
@@ -31,10 +31,14 @@ class NodeRows:
     spare_target: NDArray[np.unsignedinteger] | ShortInts
 
     @classmethod
-    def start(cls, codes: Codes, target: TreeTarget, values: Callable[[], Floats]) -> NodeRows:
-        """Put all rows of a piece into the root."""
+    def start(
+        cls, codes: Codes, target: TreeTarget, values: Callable[[], Floats] | None = None
+    ) -> NodeRows:
+        """Put all rows of a piece into the root; targets of moments need its values."""
         if target.class_of_code is not None:
             predicted = target.class_of_code[codes[target.column]]
+        elif values is None:
+            raise ValueError("codes do not tell the moments of a target")
         else:
             predicted = fixed_point(values(), target.low, target.high)
         n_rows = codes.shape[1]
@@ -54,25 +58,20 @@ class NodeRows:
         self.at[order.children[0]] = slice(mine.start, middle)
         self.at[order.children[1]] = slice(middle, mine.stop)
 
-    def count(
-        self, codes: Codes, node: int, target: TreeTarget, layout: Layout, deeper: bool = True
-    ) -> Counted:
+    def count(self, codes: Codes, node: int, target: TreeTarget, look: Look) -> Counted:
         """Count the rows of a node."""
         rows, values = self.rows[self.at[node]], self.target[self.at[node]]
+        totals = np.zeros(4, np.int64)  # rows and sum, and the sum of squares in two halves
         if target.moments:
-            totals = np.zeros(4, np.int64)  # rows and sum, and the sum of squares in two halves
             total_up(values, totals)
-        else:
-            totals = np.bincount(values, minlength=target.n_classes)
         # Counts of up to 2 ** 31 rows fit into half the memory.
         is_long = target.moments or target.n_rows >= 2**31
-        cells = layout.offsets[-1] * target.width if deeper else 0
+        cells = look.offsets[-1] * target.width
         hist: Hist = np.zeros(cells, np.int64 if is_long else np.int32)
-        if deeper:
-            add_rows(
-                codes, layout.inputs, rows, values, target.moments, target.width, layout.offsets,
-                len(rows) == codes.shape[1], hist,
-            )  # fmt: skip
+        add_rows(
+            codes, look.columns, rows, values, target.moments, target.width, look.offsets,
+            len(rows) == codes.shape[1], hist,
+        )  # fmt: skip
         return Counted(len(rows), hist, totals)
 
     def mark_leaves(self, number: ShortInts, leaf_of_row: Array) -> None:

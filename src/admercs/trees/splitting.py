@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from admercs._compile import kernel
-from admercs.arrays import Array, Bools, Ints, Keys
+from admercs.arrays import Array, Bools, Floats, Ints, Keys
 from admercs.trees.criteria import ENTROPY, SCALE_BITS, VARIANCE, XLOGX, TreeTarget, xlogx
 
 # Entropy is costly, so a column with many codes is first looked at in steps of this size.
@@ -135,11 +135,12 @@ def best_threshold(  # type: ignore[no-untyped-def]
 @kernel
 def best_subset(  # type: ignore[no-untyped-def]
     hist, totals, offsets, is_nominal, criterion, min_leaf, table, ordered, missing_class,
-    left, keys, order, best_order,
+    left, keys, order, best_order, pure_of,
 ):  # fmt: skip
     """Search the nominal inputs; return purity, input, its categories here and how many go left.
 
-    `best_order` receives these categories, those that go left first. The rest is room to work in.
+    `best_order` receives these categories, those that go left first, and `pure_of` the largest
+    purity by each input, if it is larger than what is there. The rest is room to work in.
     """
     width = len(left)
     one_order = criterion == VARIANCE or ordered or width <= 2
@@ -181,10 +182,12 @@ def best_subset(  # type: ignore[no-untyped-def]
                 for s in range(width):
                     left[s] += hist[cell + s]
                 n_left, n_right, pure = weigh_split(left, totals, criterion, table)
-                if n_left >= min_leaf and n_right >= min_leaf and pure > best:
-                    best, feature, best_present, best_count = pure, f, present, k + 1
-                    for c in range(present):
-                        best_order[c] = order[c]
+                if n_left >= min_leaf and n_right >= min_leaf and pure > pure_of[f]:
+                    pure_of[f] = pure
+                    if pure > best:
+                        best, feature, best_present, best_count = pure, f, present, k + 1
+                        for c in range(present):
+                            best_order[c] = order[c]
     return best, feature, best_present, best_count
 
 
@@ -215,6 +218,12 @@ def fill_bits(rows: Ints, order: Ints, count: int, bits: Keys) -> None:
     bits[:] = np.packbits(goes_left, bitorder="little").view("<u8")
 
 
+def room_for(width: int, longest: int) -> tuple[Ints, Floats, Ints, Ints]:
+    """Return the room that searching nominal inputs takes."""
+    order, best_order = np.empty((2, longest), np.int64)
+    return np.empty(width, np.int64), np.empty(longest), order, best_order
+
+
 def best_split(
     hist: Array, totals: Ints, offsets: Ints, is_nominal: Bools, target: TreeTarget, bits: Keys
 ) -> tuple[int, int, bool, float]:
@@ -238,12 +247,11 @@ def best_split(
         pure, feature, code, side = best_threshold(*known, work)
         missing_left = bool(side)
     if n_nominal > 0:
-        longest = int(np.diff(offsets).max())
-        order, best_order = np.empty((2, longest), np.int64)
+        room = room_for(width, int(np.diff(offsets).max()))
+        pure_of, best_order = np.full(len(is_nominal), NOTHING), room[-1]
         subset_pure, column, present, count = best_subset(
-            *known, target.ordered, target.missing_class,
-            np.empty(width, np.int64), np.empty(longest), order, best_order,
-        )  # fmt: skip
+            *known, target.ordered, target.missing_class, *room, pure_of
+        )
         if subset_pure > pure or (subset_pure == pure and 0 <= column < feature):
             fill_bits(rows_of(column), best_order[:present], count, bits)
             return column, 0, bool(bits[0] & np.uint64(1)), subset_pure

@@ -1,0 +1,88 @@
+"""A sample of rows that hardly changes when rows are added to a table.
+
+It depends on the values of the rows only, not on their order, that of columns, or bins. Each row
+has two keys: a sum over its values, which looks random and decides which rows are taken, and a hash
+that tells rows apart whose sums are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from admercs._compile import kernel
+from admercs.arrays import Floats, Ints, Keys
+
+MOST = 10_000  # distinct rows of a sample
+
+
+class ReferenceSample(NamedTuple):
+    """The distinct rows with the smallest keys."""
+
+    keys: Keys  # rows x 2, ascending
+    times: Ints  # how often each occurs in the table
+
+
+def key_rows(block: Floats, keys: Keys) -> None:
+    """Write the keys (rows x 2) of some rows (columns x rows)."""
+    keys[:] = 0
+    for column in block:
+        add_keys(column, column.view(np.uint64), keys)
+
+
+def sample_keys(keys: Keys) -> ReferenceSample:
+    """Return the sample of a piece, given the keys of its rows."""
+    if len(keys) > 8 * MOST:
+        # Keys are spread evenly: nearly always enough distinct ones are below this limit.
+        some = keys[keys[:, 0] < np.uint64(4 * MOST / len(keys) * 2.0**64)]
+        if len(np.unique(some[:, 0])) >= MOST:
+            keys = some
+    return _smallest(keys, np.ones(len(keys), np.int64))
+
+
+def merge_keys(parts: Sequence[ReferenceSample]) -> ReferenceSample:
+    """Return the sample of several pieces."""
+    keys, times = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return _smallest(keys, times)
+
+
+def find_keys(keys: Keys, wanted: Keys) -> tuple[Ints, Ints]:
+    """Return which rows have a wanted pair of keys, and which pair."""
+    # The second key tells rows apart.
+    order = np.argsort(wanted[:, 1])
+    known = wanted[order, 1]
+    place = np.minimum(np.searchsorted(known, keys[:, 1]), len(known) - 1)
+    rows = np.flatnonzero(known[place] == keys[:, 1])
+    return rows, order[place[rows]]
+
+
+def _smallest(keys: Keys, times: Ints) -> ReferenceSample:
+    # A row among the first of all is among the first of each piece that has it: counts are whole.
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    keys, before = keys[order], np.cumsum(np.append(0, times[order]))
+    first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
+    times = np.diff(before[np.append(first, len(keys))])
+    return ReferenceSample(np.ascontiguousarray(keys[first[:MOST]]), times[:MOST])
+
+
+@kernel
+def add_keys(column, bits, keys):  # type: ignore[no-untyped-def]
+    """Add the values of one column, also given as bits, to the keys of the rows (splitmix64)."""
+    for i in range(np.uint64(len(column))):
+        x = bits[i]
+        if column[i] == 0.0:
+            x = np.uint64(0)  # minus zero is zero …
+        if column[i] != column[i]:
+            x = np.uint64(1)  # … and what is missing is missing
+        told = keys[i, 1] * np.uint64(3) + x
+        for k in range(2):
+            x += np.uint64(0x9E3779B97F4A7C15)
+            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            x ^= x >> np.uint64(31)
+            if k == 0:
+                keys[i, 0] += x
+                x = told
+        keys[i, 1] = x
