@@ -35,8 +35,9 @@ from admercs.table import read_frame
 
 from .test_rank_distance import by_hand, people
 
-WITHOUT = replace(Method(), neighbours=None)
-NO_ISOLATION = Method().change({"neighbours.isolation": None})
+ALONE = replace(Method(), joint_tail=None)
+WITHOUT = replace(ALONE, neighbours=None)
+NO_ISOLATION = ALONE.change({"neighbours.isolation": None})
 
 
 def frauds(n: int = 400, bad: int = 20, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -252,7 +253,7 @@ def test_copies_of_a_row_are_scored_alike(table: pd.DataFrame) -> None:
 def test_reasons_name_rows_that_are_alike_and_odd(model: ADMERCS, table: pd.DataFrame) -> None:
     known, values = references(model), working_values(model, table)
     told = 0
-    for row in model.explain(table.head(20), top=None):
+    for row in fit(table, ALONE).explain(table.head(20), top=None):
         reasons = [reason for reason in row.reasons if reason.kind == "neighbours"]
         assert reasons == list(row.reasons[-len(reasons) :]) if reasons else True
         for reason in reasons:
