@@ -48,6 +48,7 @@ class Case(NamedTuple):
     score: np.ndarray
     y: np.ndarray
     wrong: np.ndarray | None = None  # per cell, where that is known
+    right: np.ndarray | None = None  # the rows without errors, where these are known
 
 
 Load = Callable[[], Case]
@@ -112,8 +113,9 @@ def _fits(X: np.ndarray) -> bool:
 
 def load_wrong(name: str, error: str = "exchange") -> Case:
     """Load normal rows of a set of OddBench and put errors into them."""
-    data = insert_errors(load_plain_rows(name), error)
-    return Case(data.X, data.X, data.y, data.wrong)
+    rows = load_plain_rows(name)
+    data = insert_errors(rows, error)
+    return Case(data.X, data.X, data.y, data.wrong, rows)
 
 
 def auc_ap(y: np.ndarray, scores: np.ndarray) -> list[float]:

@@ -30,19 +30,35 @@ from admercs import ADMERCS
 from admercs.datasets import ERRORS
 
 SEED, FOLDS = 0, 5
-FIGURES = {"rows AUC": "auc", "rows AP": "ap", "cells AP": "cells", "culprit first": "culprit"}
+FIGURES = {
+    "rows AUC": "auc",
+    "rows AP": "ap",
+    "cells AP": "cells",
+    "culprit first": "culprit",
+    "by repair": "repair",
+    "true value typical": "typical",
+}
+# The best repair of each row: its column, and what is typical there.
+Repairs = Callable[[np.ndarray], list[tuple[int, Any] | None]]
 
 
 class Scores(NamedTuple):
-    """How odd rows are, and their cells where a detector says that."""
+    """How odd rows are, and their cells and repairs where a detector says that."""
 
     rows: np.ndarray
     cells: np.ndarray | None = None
+    repairs: Repairs | None = None
 
 
 def by_admercs(X: np.ndarray) -> Scores:
     model = ADMERCS().fit(X)
-    return Scores(-model.score_samples(X), model.score_cells(X))
+    position = {column.name: column.position for column in model.columns_}
+
+    def repairs(rows: np.ndarray) -> list[tuple[int, Any] | None]:
+        firsts = (row.repairs[:1] for row in model.explain(X[rows], top=0))
+        return [(position[best[0].column], best[0].typical) if best else None for best in firsts]
+
+    return Scores(-model.score_samples(X), model.score_cells(X), repairs)
 
 
 def by_residuals(make_model: Callable[[], Any], X: np.ndarray) -> Scores:
@@ -109,8 +125,34 @@ def measured(detector: Callable[[np.ndarray], Scores], case: Case) -> dict[str, 
     if scores.cells is not None and case.wrong is not None:
         found["cells"] = auc_ap(case.wrong.ravel(), scores.cells.ravel())[1]
         rows = np.flatnonzero(case.y)
-        found["culprit"] = float(case.wrong[rows, scores.cells[rows].argmax(axis=1)].mean())
+        oddest = scores.cells[rows].argmax(axis=1)
+        found["culprit"] = float(case.wrong[rows, oddest].mean())
+        if scores.repairs is not None:
+            found |= _of_repairs(case, rows, oddest, scores.repairs(rows))
     return found
+
+
+def _of_repairs(
+    case: Case, rows: np.ndarray, oddest: np.ndarray, repairs: list[tuple[int, Any] | None]
+) -> dict[str, float]:
+    """Say how often the best repair is about the wrong cell, and knows its true value.
+
+    Where a row has no repair, its oddest cell counts as blamed.
+    """
+    blamed = [k if best is None else best[0] for k, best in zip(oddest, repairs, strict=True)]
+    found = {"repair": float(case.wrong[rows, blamed].mean())}
+    inside = [
+        _is_typical(case.right[row, best[0]], best[1])
+        for row, best in zip(rows, repairs, strict=True)
+        if best is not None and case.wrong[row, best[0]] and best[1] is not None
+    ]
+    return found | ({"typical": float(np.mean(inside))} if inside else {})
+
+
+def _is_typical(value: float, typical: Any) -> bool:
+    if typical.kind == "values":
+        return any(known == value for known, _ in typical.shares)
+    return any(low is None or low <= value <= high for low, high in typical.intervals)
 
 
 def summary(results: Results, errors: list[str], names: list[str], title: str) -> str:
@@ -120,7 +162,8 @@ def summary(results: Results, errors: list[str], names: list[str], title: str) -
         "",
         "Means over the sets. Rows: is the row with a wrong value found? Cells: is the value found",
         "among all cells of the table? Culprit first: how often the wrong cell is the oddest of",
-        "its row.",
+        "its row; by repair: how often the best repair is about it. True value typical: of those",
+        "repairs, how many say that the true value is typical.",
         "",
     ]
     for error in errors:
