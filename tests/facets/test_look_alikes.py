@@ -39,7 +39,8 @@ def test_as_every_pair_compared(counts, text):
         bare = ["".join(c for c in each if not c.isdigit()) for each in (one, two)]
         return edits(one, two) == 1 and bare[0] != bare[1]
 
-    least = max(SETTINGS.min_count, SETTINGS.ratio * counts.get(text, 1))
+    own = counts.get(text, 1)
+    least = max(SETTINGS.min_count, max(SETTINGS.ratio, own) * own)
     alike = [each for each in counts if each != text and counts[each] >= 3 and resemble(each)]
     alike = [each for each in alike if min(len(fold(each)), len(fold(text))) >= 3 or
              fold(each) == fold(text)]  # fmt: skip
@@ -89,6 +90,12 @@ def test_where_frequent_texts_resemble_each_other_a_look_alike_says_less():
     likelihoods = [each.look_alike("LANEX").log_likelihood for each in found]
     assert likelihoods[1] < likelihoods[0] < 0
     assert found[0].discount == pytest.approx(1 - 3 / 5)
+
+
+def test_what_occurs_often_is_no_slip():
+    codes = {"SVI": 760, "SVHC": 275, "SVHD": 31, "other": 1615}
+    assert Dictionary(codes, SETTINGS).find("SVHD") is None
+    assert Dictionary(codes | {"SVHD": 4}, SETTINGS).find("SVHD") == "SVHC"
 
 
 def test_words():

@@ -122,8 +122,12 @@ class Dictionary:
     def find(self, text: str) -> str | None:
         """Return the most frequent text that a text resembles, if it is far more frequent."""
         best = next(iter(self.resembling(text)), None)
-        least = self._settings.ratio * self._counts.get(text, 1)
-        return best if best is not None and self._counts[best] >= least else None
+        far = best is not None and self._is_far(self._counts.get(text, 1), self._counts[best])
+        return best if far else None
+
+    def _is_far(self, count: int, other: int) -> bool:
+        """Say whether a text is far more frequent than another; what occurs often is no slip."""
+        return other >= max(self._settings.ratio, count) * count
 
     def look_alike(self, text: str) -> LookAlike | None:
         """Return what a text resembles and how likely it is nevertheless right."""
@@ -141,9 +145,8 @@ class Dictionary:
         return tuple((text, self._counts[text]) for text in sorted({*self.frequent, *rare}))
 
     def _has_equals(self, text: str) -> bool:
-        count, ratio = self._counts[text], self._settings.ratio
-        others = map(self._counts.__getitem__, self.resembling(text))
-        return any(count < ratio * other and other < ratio * count for other in others)
+        count, others = self._counts[text], map(self._counts.__getitem__, self.resembling(text))
+        return any(not self._is_far(*sorted((count, other))) for other in others)
 
 
 def _halves(folded: str, length: int) -> tuple[tuple[int, str], tuple[int, str]]:
