@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats
-from admercs.facets import prepare, summarise_facets
+from admercs.facets import FacetFrame, prepare
 from admercs.pipeline.rows import Kept
 from admercs.table import merge_summaries, read_frame, summarise
-from admercs.table.columns import Facet
 from admercs.table.prepared import Prepared
 from admercs.table.reading_frame import TableReading
 from admercs.table.readings import ReadingRules
@@ -41,9 +40,16 @@ class RowsInPieces:
         self._how = how
         return merge_columns(how.summarise(frame) for frame in self._frames)
 
-    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
+    def look_at(
+        self,
+        phase: str,
+        function: Callable[..., Any],
+        places: Sequence[int],
+        *,
+        shared: Sequence[Any] = (),
+    ) -> Kept:
         frames = map(self._how.frame, self._frames)
-        return merge_columns(summarise_facets(frame, facets) for frame in frames)
+        return [function(FacetFrame(frame, (), places), *shared) for frame in frames]
 
     def look(
         self,

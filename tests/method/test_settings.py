@@ -43,6 +43,7 @@ OPTIONAL: dict[str, Any] = {
     "joint_tail": None,
     "neighbours": None,
     "neighbours.isolation": None,
+    "relations": None,
     "marginal": False,
     "purest": True,
     "trees.price": None,

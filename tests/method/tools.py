@@ -17,7 +17,7 @@ from admercs.pipeline.score import Parts, Scorer
 from admercs.table import read_frame
 from admercs.trees.forest import find_leaves
 
-ALONE = {"feedback": None, "neighbours": None}
+ALONE = {"feedback": None, "neighbours": None, "relations": None}
 """Settings that leave out what rows learn from each other."""
 
 

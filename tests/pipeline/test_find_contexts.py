@@ -190,6 +190,7 @@ def candidate_leaves(base: np.ndarray, in_context: np.ndarray, n_columns: int = 
         method=NO_RANGES,
         forest=forest,
         schema=SimpleNamespace(used=columns),
+        related={},
         scoring=SimpleNamespace(own=np.arange(n, dtype=np.int32)),
         redundant=np.zeros(n, np.uint64),
     )

@@ -15,11 +15,13 @@ from admercs.explain.records import (
     Explanations,
     FrameKind,
     Pattern,
+    Relation,
     SuspiciousValue,
     as_frame,
     is_count,
     proposals,
 )
+from admercs.explain.relation_words import relations
 from admercs.explain.scored_rows import ScoredTable, score_rows
 from admercs.explain.suspicious_values import suspicious_values
 
@@ -196,6 +198,12 @@ class ExplainMixin:
         """
         check_is_fitted(self)
         return patterns(self.model_, top, noun=noun)
+
+    @property
+    def relations_(self) -> list[Relation]:
+        """The relations between columns that nearly all training rows satisfy."""
+        check_is_fitted(self)
+        return relations(self.model_)
 
     @property
     def contexts_(self) -> list[Context]:

@@ -12,6 +12,7 @@ from admercs.explain.access import Model, ModelAccess
 from admercs.explain.column_words import join
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Context, Pattern, is_count
+from admercs.explain.relation_words import relation_patterns
 from admercs.explain.sentences import context_sentence, converse_sentence, pattern_sentence
 
 SAME_ROWS = 0.7  # Jaccard similarity from which two contexts hold nearly the same rows
@@ -105,7 +106,8 @@ def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[
         raise ValueError(f"top must be None or a number of patterns, 0 or more; it is {top!r}")
     words = ModelWords(model, noun)
     is_stated, targets = model.schema.is_stated, words.access.targets
-    nodes = [node for node in words.access.scoring_nodes() if not is_stated[targets[node]]]
+    silent = {m for m, stated in enumerate(is_stated) if stated} | set(model.related)
+    nodes = [node for node in words.access.scoring_nodes() if targets[node] not in silent]
     found = [_candidate(words.access, node) for node in nodes]
     kept: list[_Candidate] = []
     for candidate in sorted(found, key=lambda each: (-each.strength, each.node)):
@@ -119,7 +121,11 @@ def patterns(model: Model, top: int | None = 20, *, noun: str = "rows") -> list[
         else:
             if top is None or len(kept) < top:
                 kept.append(candidate)
-    return [_pattern(words, candidate) for candidate in kept]
+    known = relation_patterns(model, noun=noun)[:top]
+    return (
+        known
+        + [_pattern(words, each) for each in kept][: None if top is None else top - len(known)]
+    )
 
 
 @dataclass

@@ -19,7 +19,7 @@ import numpy as np
 
 ConditionKind = Literal["interval", "values", "excluded", "missing", "recorded"]
 TypicalKind = Literal["intervals", "values", "missing", "recorded"]
-ReasonKind = Literal["pattern", "context", "isolation", "neighbours", "joint"]
+ReasonKind = Literal["pattern", "relation", "context", "isolation", "neighbours", "joint"]
 FrameKind = Literal["pandas", "polars"]
 Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
 
@@ -169,10 +169,10 @@ class Typical(Record):
 class Reason(Record):
     """One reason for a row's score.
 
-    The row breaks a pattern, is in an anomalous context, is unlike all other rows (isolation), is
-    like rows that are anomalous (neighbours), or is near the ends of several columns at once
-    (joint). ``conditions`` are what the row has in common with
-    the ``n`` training rows it is compared with; without any, these are the whole table.
+    The row breaks a pattern or a relation between columns, is in an anomalous context, is unlike
+    all other rows (isolation), is like rows that are anomalous (neighbours), or is near the ends of
+    several columns at once (joint). ``conditions`` are what the row has in common with the ``n``
+    training rows it is compared with; without any, these are the whole table.
     """
 
     kind: ReasonKind
@@ -190,13 +190,14 @@ class Reason(Record):
     also: tuple[Reason, ...] = ()  # the same finding seen from other attributes of the relation
     rows: tuple[int, ...] = ()  # similar training rows that contribute most, by number from 0 …
     labels: tuple[str, ...] = ()  # … and by name
+    related: tuple[str, ...] = ()  # the other columns of a relation
     text: str = ""  # the reason as a sentence
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes it is about: those of conditions, and the target unless of a context."""
         names = () if self.kind == "context" else (self.target,)
-        return (*names, *(condition.attribute for condition in self.conditions))
+        return (*names, *self.related, *(condition.attribute for condition in self.conditions))
 
     def __str__(self) -> str:
         return f"{self.text}   ({self.share:.0%} of the evidence)"
@@ -339,6 +340,19 @@ class Pattern(Record):
     strength: float  # the information about the target, in nats, averaged over all rows
     also: tuple[Pattern, ...] = ()  # the same relation seen from its other attributes
     text: str = ""  # the pattern as a sentence
+
+
+@dataclass(frozen=True)
+class Relation(Record):
+    """What holds between columns in nearly all rows: an equation or an order."""
+
+    columns: tuple[str, ...]  # the one that follows from the others comes first
+    formula: str  # such as "total = net + vat"
+    exact: bool  # False: about, with a spread
+    n: int  # training rows with all values
+    exceptions: int  # those that do not satisfy it; where it is about, those far off
+    share: float  # the fraction that satisfies it
+    text: str = ""  # the relation as a sentence
 
 
 @dataclass(frozen=True)

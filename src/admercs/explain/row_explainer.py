@@ -15,6 +15,7 @@ from admercs.explain.access import association
 from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical, is_count
+from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
 from admercs.explain.stated_words import StatedCell, stated_sentence
 from admercs.pipeline.repair_search import Repaired
@@ -134,8 +135,11 @@ class RowExplainer:
                 nodes = self.nodes if kind == "pattern" else self.leaves
                 for m in np.flatnonzero(evidence > negligible).tolist():
                     found[kind].append(view(kind, m, int(nodes[m, row]), float(evidence[m])))
+                    if (relation := self._relation(found[kind][-1], row)) is not None:
+                        found[kind][-1].kind = "relation"
+                        found[kind][-1].attributes |= {*self.access.model.related[relation]}
             elif evidence.sum() > negligible:
-                m = int(evidence.argmax())
+                m = int(np.where(self._is_relation, 0.0, evidence).argmax())
                 found[kind] = [view(kind, m, self.access.roots[m], float(evidence.sum()))]
         causes, others = self._folded(found["pattern"], row, culprits)
         found["pattern"] = _merge_relations(others)
@@ -163,6 +167,18 @@ class RowExplainer:
         causes[0].culprits = culprits
         causes[0].also.extend(follows)
         return causes, [view for view in others if view not in follows]
+
+    @cached_property
+    def _is_relation(self) -> Bools:
+        return np.isin(np.arange(len(self.values)), list(self.access.model.related))
+
+    def _relation(self, view: EvidenceView, row: int) -> int | None:
+        """Return the relation by which a value is scored, or None."""
+        known = self.rows.parts.relation
+        if known is None or view.kind not in ("pattern", "relation"):
+            return None
+        found = int(known[view.attribute, row])
+        return found if found >= 0 else None
 
     def _reason(self, view: EvidenceView, row: int, evidence: float) -> Reason:
         """Put a view, and those that are the same finding, into words."""
@@ -194,27 +210,24 @@ class RowExplainer:
         if (cell := self.rows.stated[row].get(attribute)) is not None:
             reason = self._stated(reason, attribute, row, cell)
         if view.kind == "context":
-            text = sentences.context_sentence(who, self.access.mean_score(view.leaf))
-            return replace(reason, text=text)
-        if view.kind == "neighbours":
-            return self._neighbours(reason, row)
-        if view.kind == "isolation":
-            return self._isolation(reason, row)
-        if view.kind == "joint":
-            return self._joint(reason, row)
+            score = self.access.mean_score(view.leaf)
+            return replace(reason, text=sentences.context_sentence(who, score))
+        if view.kind in ("neighbours", "isolation", "joint"):
+            return self._about_row(reason, row)
         if cell is not None:
             return reason
+        likelihood = math.exp(self.log_omega[attribute, row])
+        if (relation := self._relation(view, row)) is not None:
+            reason = replace(reason, conditions=(), likelihood=likelihood)
+            return self._broken(reason, relation, attribute, values)
         typical = self.words.typical(view.node, own)
         text = self._pattern(who, view.node, own, typical, raw)
         if view.culprits:
             least = MIN_SHARE * evidence
             others = [o for o in others if o.evidence >= least and o.attribute not in view.culprits]
         names = [self.words.column(other.attribute).name for other in others]
-        if view.culprits:
-            text += sentences.consequences_sentence(names, len(view.culprits))
-        else:
-            text += sentences.either_sentence(names)
-        likelihood = math.exp(self.log_omega[attribute, row])
+        n = len(view.culprits)
+        text += sentences.consequences_sentence(names, n) if n else sentences.either_sentence(names)
         return replace(reason, typical=typical, likelihood=likelihood, text=text)
 
     def _pattern(self, who: str, node: int, own: float, typical: Typical, raw: str) -> str:
@@ -238,6 +251,19 @@ class RowExplainer:
         names = [given[source].name for source in column.sources]
         said = stated_sentence(column, cell, names, self.words.noun)
         return replace(reason, likelihood=math.exp(log_omega), text=said)
+
+    def _about_row(self, reason: Reason, row: int) -> Reason:
+        """Add what a reason that is not about a single value needs."""
+        if reason.kind == "neighbours":
+            return self._neighbours(reason, row)
+        return (self._isolation if reason.kind == "isolation" else self._joint)(reason, row)
+
+    def _broken(self, reason: Reason, relation: int, attribute: int, values: Floats) -> Reason:
+        """Add the other columns of a relation that a row breaks, and how it does."""
+        others = [m for m in self.access.model.related[relation] if m != attribute]
+        related = tuple(self.access.columns[m].name for m in others)
+        text = broken_sentence(self.words, relation, values)
+        return replace(reason, related=related, text=text)
 
     def _neighbours(self, reason: Reason, row: int) -> Reason:
         """Add the training rows that a row is most like, and what is unusual about them."""

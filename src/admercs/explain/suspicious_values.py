@@ -9,6 +9,7 @@ from admercs.explain.records import Reason, Repair, RowExplanation, SuspiciousVa
 from admercs.explain.scored_rows import ScoredRows
 
 REASONS = 5  # of a row may each be about a value
+KINDS = ("pattern", "relation")  # of reasons that are about one
 
 
 def suspicious_values(
@@ -37,7 +38,7 @@ class _Finder:
             for cell in (repair, *repair.also):
                 repairs.setdefault(cell.column, cell)
         told = set()
-        for k, reason in enumerate(each for each in row.reasons if each.kind == "pattern"):
+        for k, reason in enumerate(r for r in row.reasons if r.kind in KINDS):
             column = self._names[self._place[reason.target]]
             if k == 0 and row.repair_text:
                 # What the repair explains may be told of a value that follows from it.

@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 
 from admercs.arrays import Ints
 from admercs.facets.facet_kinds import facet_name, make_facet
+from admercs.facets.relations import RELATION
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.prepared import Prepared
@@ -42,9 +43,12 @@ class FacetFrame(Frame):
         stop = self.n_rows if stop is None else stop
         if position < self._n_given:
             return self._frame.column(self._places[position], start, stop)
+        facet = self._facets[position - self._n_given]
+        if facet.kind == RELATION:  # quickly made of the rows that are needed
+            sources = [self.column(source, start, stop) for source in facet.sources]
+            return make_facet(facet, sources, self.names[position])
         if position not in self._made:
             # What a facet has learned is prepared once, so all rows are made at the same time.
-            facet = self._facets[position - self._n_given]
             sources = [self.column(source) for source in facet.sources]
             self._made[position] = make_facet(facet, sources, self.names[position])
         return self._made[position].rows(slice(start, stop))

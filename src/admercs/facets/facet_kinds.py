@@ -9,6 +9,14 @@ from typing import Any, NamedTuple, get_args, get_origin
 from admercs.facets.determination import KINDS
 from admercs.facets.determined_columns import PlainDeterminer, say_of_column, says_sense
 from admercs.facets.look_alikes import Known, spelling_of, spells_sense
+from admercs.facets.relations import (
+    RELATED,
+    RELATION,
+    Settings,
+    is_relation,
+    relation_name,
+    residual_column,
+)
 from admercs.facets.text_shape import text_length, text_shape
 from admercs.facets.value_kind import KIND_WORDS, value_kind
 from admercs.table.columns import Facet
@@ -20,7 +28,9 @@ Make = Callable[..., RawColumn]  # of the source columns and the settings
 class FacetKind(NamedTuple):
     """A kind of facet."""
 
-    name: str  # with a place for the names of the sources
+    name: (
+        str | Callable[[Facet, Sequence[str]], str]
+    )  # a text with places for names, or made of them
     make: Make
     kinds: tuple[Kind, ...]  # of the sources
     settings: tuple[Any, ...] = ()  # the types of the settings
@@ -39,6 +49,10 @@ FACETS: dict[str, FacetKind] = {
     "determined": FacetKind(
         "{} beside other columns", say_of_column, KINDS, n_more=100,
         settings=(float, tuple[PlainDeterminer, ...]), make_sense=says_sense,
+    ),
+    RELATION: FacetKind(
+        relation_name, residual_column, RELATED, n_more=100,
+        settings=Settings, make_sense=is_relation,
     ),
 }  # fmt: skip
 
@@ -70,7 +84,8 @@ def _is_of_type(value: Any, hint: Any) -> bool:
 
 def facet_name(facet: Facet, names: Sequence[str]) -> str:
     """Return what a facet is called, given the names of the table's columns."""
-    return FACETS[facet.kind].name.format(*(names[source] for source in facet.sources))
+    given, name = [names[source] for source in facet.sources], FACETS[facet.kind].name
+    return name.format(*given) if isinstance(name, str) else name(facet, given)
 
 
 def make_facet(facet: Facet, sources: Sequence[RawColumn], name: str) -> RawColumn:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.arrays import Array, Bools, Bytes, Codes, Floats, Ints, Keys
+from admercs.arrays import Array, Bools, Bytes, Codes, Floats, Ints, Keys, scramble
 from admercs.method.settings import Isolation, Neighbours
 from admercs.table.bins import Binning, encode
 
@@ -343,14 +343,6 @@ def draw_lots(values: Floats) -> Keys:
     turn = np.arange(len(lots)) - np.repeat(first, np.diff(np.append(first, len(lots))))
     lots[order] = scramble(ordered + turn.astype(np.uint64))
     return lots
-
-
-def scramble(numbers: Keys) -> Keys:
-    """Turn numbers into others that look random: the last steps of the generator splitmix64."""
-    numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 @kernel

@@ -232,6 +232,31 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
+class Relations:
+    """Columns that follow from others: what is sought."""
+
+    rows: int = 4000  # the rows of the sample in which relations are sought
+    max_columns: int = 200  # numeric and date columns among which they are sought
+    min_rows: int = 50  # rows of the sample without a missing value that a relation needs
+    few_values: int = 12  # a column of so many distinct values is the target of exact ones only
+    exact_share: float = 0.95  # of the rows that satisfy an exact relation
+    order_share: float = 0.99  # of those that satisfy an order …
+    order_news: float = 0.1  # … and the least share that would not, were the columns independent
+    # The most rows that break an exact relation, as a share of those that would by accident.
+    accident: float = 0.25
+    inputs: int = 3  # the most other columns of a linear relation
+    gain: float = 0.005  # the least share of the rest that a further one explains
+    central: float = 0.95  # the share of rows to which a linear relation is fitted …
+    least_explained: float = 0.85  # … and the least share of their variance that it explains
+    # A residual of this share of the target's spread is small, whatever the others are.
+    step: float = 0.01
+    # A relation holds where its residual is at least this likely. Where it does not, one of its
+    # cells has the evidence; with S the share of rows with a residual as far out, ω >= S ** power.
+    holds: float = 0.05
+    power: float = 6.0
+
+
+@dataclass(frozen=True)
 class Flagging:
     """Where ``contamination="auto"`` draws the line."""
 
@@ -279,6 +304,7 @@ class Method:
     feedback: Feedback | None = field(default_factory=Feedback)
     joint_tail: JointTail | None = field(default_factory=JointTail)
     neighbours: Neighbours | None = field(default_factory=Neighbours)
+    relations: Relations | None = field(default_factory=Relations)
     flagging: Flagging = field(default_factory=Flagging)
 
     def change(self, values: dict[str, Any]) -> Method:
@@ -367,6 +393,7 @@ PAPER = Method(
     feedback=Feedback(spread=None, effective_size=None, most=None, candidates=None, ranges=None),
     joint_tail=None,
     neighbours=None,
+    relations=None,
 )
 
 # The dataclasses of this module by their names.

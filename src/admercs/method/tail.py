@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -131,9 +132,16 @@ class SideTail(NamedTuple):
         return float(ends[first - 1]) if first else self.light_from
 
 
-def draw_tail(quantiles: list[float], ranks: Floats, n: int, settings: Tail) -> SideTail | None:
-    """Draw the tails through three quantiles; None where there are too few rows or no spread."""
+def draw_tail(
+    quantiles: list[float], ranks: Floats, n: int, settings: Tail, step: float = 0.0
+) -> SideTail | None:
+    """Draw the tails through three quantiles; None where there are too few rows or no spread.
+
+    Quantiles that are less than `step` apart are moved outwards.
+    """
     middle, near, far = quantiles
+    near = max(near, middle + step)
+    far = max(far, near + step)
     if n * settings.near < settings.min_rows or not 0 < near - middle < math.inf:
         return None
     step = math.log(settings.middle / settings.near)
@@ -164,32 +172,47 @@ def tail_likelihood(tail: SideTail, n: int, v: Floats, settings: Tail) -> Floats
     return np.minimum(0.0, np.minimum(light, heavy))
 
 
+class Residuals(NamedTuple):
+    """Columns whose likelihood goes on falling: the residuals of relations."""
+
+    steps: dict[int, float]  # by their number: the size of a residual that is small in any case
+    power: float  # takes the place of `Tail.power`
+
+
 class TailStep:
     """Lowers log ω, in the whole table, of values that lie far outside of the rest."""
 
-    def __init__(self, likelihoods: Likelihoods, root: Ints, settings: Tail) -> None:
-        self._settings = settings
+    def __init__(
+        self,
+        likelihoods: Likelihoods,
+        root: Ints,
+        settings: Tail,
+        residuals: Residuals | None = None,
+    ) -> None:
+        known = residuals or Residuals({}, settings.power)
+        of_residual = replace(settings, power=known.power)
+        of = [of_residual if m in known.steps else settings for m in range(len(root) - 1)]
         slots = likelihoods.slot[root[:-1]]
         n = (likelihoods.n - likelihoods.n_missing)[slots].tolist()
         k = len(settings.shares)
         outer = likelihoods.outer.reshape(len(n), 2, k + N_RANKS) * np.array([[-1.0], [1.0]])
         # Per column and side: the sign that mirrors it, its tail, and where it may be odd.
         self._sides = [
-            (m, sign, tail, tail.odd_from(n[m], settings), n[m])
+            (m, sign, tail, tail.odd_from(n[m], of[m]), n[m], of[m])
             for m, sides in enumerate(outer)
             for sign, side in zip((-1.0, 1.0), sides, strict=True)
-            if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], settings)) is not None
+            if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], of[m], known.steps.get(m, 0)))
         ]
         # A tree without a split has the whole table as its only leaf.
         self._is_whole = np.diff(root) == 1
 
     def far(self, column: Callable[[int], Floats]) -> Iterator[tuple[int, Ints, Floats]]:
         """Yield columns, the rows whose values may lie far outside, and log ω of these."""
-        for m, sign, tail, odd_from, n in self._sides:
+        for m, sign, tail, odd_from, n, settings in self._sides:
             x = column(m)
             rows = np.flatnonzero(x > odd_from if sign > 0 else x < -odd_from)
             if len(rows):
-                yield m, rows, tail_likelihood(tail, n, sign * x[rows], self._settings)
+                yield m, rows, tail_likelihood(tail, n, sign * x[rows], settings)
 
     def apply(self, views: BlockViews) -> None:
         """Lower ``views.marginal``, and with it the view of a leaf that is the whole table."""

@@ -7,24 +7,29 @@ import numpy as np
 from admercs.arrays import Floats, Ints, ShortInts
 from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import Model
+from admercs.pipeline.related_cells import RelatedCells
 
 
 class CellChanges:
     """Changes cells of rows. A cell goes by the number of its first attribute.
 
     That is the column itself, or a facet of it if the column is set aside. The facets of a cell
-    that is changed become what is expected of them: a right value has the usual form.
+    that is changed become what is expected of them: a right value has the usual form. The
+    residuals of relations follow from the new values.
     """
 
     def __init__(self, model: Model, expected: ExpectedValues) -> None:
         self._expected = expected
         first: dict[int, int] = {}
         used = model.schema.used
+        self._related = RelatedCells(model)
         for m in sorted(
             range(len(used)), key=lambda m: (used[m].facet is not None, used[m].role != "nominal")
         ):
             first.setdefault(used[m].sources[0], m)
         self.cell_of = np.array([first[column.sources[0]] for column in used])
+        is_relation = np.isin(np.arange(len(used)), list(model.related))
+        self.cell_of[is_relation] = np.flatnonzero(is_relation)
         self._others = np.flatnonzero(self.cell_of != np.arange(len(used)))
 
     def by_cell(self, amounts: Floats) -> Floats:
@@ -43,4 +48,6 @@ class CellChanges:
         for facet in self._others.tolist():
             changed = np.flatnonzero((cells == self.cell_of[facet]).any(axis=1))
             block[facet, changed] = self._expected.at(leaf[facet, row[changed]])
+        for relation in self._related.cells:
+            block[relation] = self._related.residual(relation, block)
         return block

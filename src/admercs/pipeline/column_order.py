@@ -13,8 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from admercs.arrays import Codes, Floats, Keys
-from admercs.method.neighbours import scramble
+from admercs.arrays import Codes, Floats, Keys, scramble
 from admercs.pipeline.rows import Kept, Rows
 from admercs.table.bins import Binning
 from admercs.table.columns import Column

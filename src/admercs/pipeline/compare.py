@@ -33,6 +33,7 @@ from admercs.method.reference_sample import (
     sample_keys,
 )
 from admercs.method.settings import Neighbours
+from admercs.method.views import RELATION
 from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Kept, Rows
 from admercs.pipeline.score import BLOCK, Scorer, compared_evidence, run_blocks, sum_in_order
@@ -88,7 +89,9 @@ def told_of_piece(
     scorer, cells = Scorer(model), [np.empty((0, len(codes)))]
     for start in range(0, len(here), BLOCK):
         some = here[start : start + BLOCK]
-        cells.append(scorer.score_alone(table.some(some), leaves.of(some)).pattern.T)
+        parts = scorer.score_alone(table.some(some), leaves.of(some))
+        # That a value does not fit the others of its row says nothing about rows like it.
+        cells.append(np.where(parts.speaker == RELATION, 0.0, parts.pattern).T)
     excess = passed_on(np.concatenate(cells), wanted.typical)
     return Told(wanted.most, excess, codes[:, here].T, reference, here + first).first()
 

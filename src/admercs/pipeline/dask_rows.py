@@ -17,13 +17,12 @@ from dask.dataframe import DataFrame
 from distributed import Future
 
 from admercs.arrays import Array, Floats, Ints
-from admercs.facets import prepare, summarise_facets
+from admercs.facets import prepare
 from admercs.pipeline.cluster_run import ClusterRun, naming
 from admercs.pipeline.local_cluster import some_client
 from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Function, Kept, Numbers, Piece, Rows, Work
 from admercs.pipeline.score import score_cells, score_evidence, score_strongest, score_values
-from admercs.table.columns import Facet
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
 from admercs.table.quantiles import Cells, Request, count_cells, linear_quantiles, merge_cells
@@ -70,19 +69,12 @@ class RowsOnDask(Rows):
         merged: tuple[ColumnSummary, ...] = self.merge(merge_columns, parts)
         return merged
 
-    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
-        """Summarise columns made of the table's columns."""
-        if not facets:
-            return ()
-        needed = sorted({source for facet in facets for source in facet.sources})
-        how = self._how.part(needed)
-        renumbered = [
-            replace(facet, sources=tuple(map(needed.index, facet.sources))) for facet in facets
-        ]
-        shared = self.share(renumbered)
-        parts = self._run.read("reading", facets_of_part, shared, how, columns=needed)
-        merged: tuple[ColumnSummary, ...] = self.merge(merge_columns, parts)
-        return merged
+    def look_at(
+        self, phase: str, function: Function, places: Sequence[int], *, shared: Any = ()
+    ) -> Kept:
+        """Call a function with some columns of every partition."""
+        passed = [self.share(value) for value in (function, self._how.part(places), *shared)]
+        return self._run.read(phase or "reading", look_at_columns, *passed, columns=list(places))
 
     def look(
         self, function: Function, merge: Callable[[list[Any]], Any], shared: Sequence[Any] = ()
@@ -205,11 +197,9 @@ def columns_of_part(part: pd.DataFrame, how: TableReading) -> tuple[ColumnSummar
     return how.summarise(read_frame(part, allow_empty=True))
 
 
-def facets_of_part(
-    part: pd.DataFrame, facets: Sequence[Facet], how: TableReading
-) -> tuple[ColumnSummary, ...]:
-    """Summarise the facets of a partition."""
-    return summarise_facets(how.frame(read_frame(part, allow_empty=True)), facets)
+def look_at_columns(part: pd.DataFrame, function: Function, how: TableReading, *shared: Any) -> Any:
+    """Call a function with the columns of a partition that were read."""
+    return function(how.frame(read_frame(part, allow_empty=True)), *shared)
 
 
 def signature(part: TableSummary) -> TableSummary:

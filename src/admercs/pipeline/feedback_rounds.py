@@ -57,7 +57,11 @@ class ContextSearch:
         nodes = np.arange(len(self.forest.n), dtype=np.int32)
         # Leaves as they are without the splits into groups; the paper's scoring has none.
         self.whole = nodes if model.method.purest else model.scoring.own
-        self.is_whole = np.isin(nodes, self.whole[self.forest.is_leaf])
+        # A relation scores cells by how its residual looks there: its leaves are no groups of rows.
+        trees = np.repeat(np.arange(self.forest.n_trees), np.diff(self.forest.root))
+        self.is_leaf = self.forest.is_leaf & ~np.isin(trees, list(model.related))
+        self.n_columns = self.forest.n_trees - len(model.related)
+        self.is_whole = np.isin(nodes, self.whole[self.is_leaf])
         self.ranges: CodeRanges = {}
         # Per piece: the rows of leaves with omissions.
         self.partly: Kept = [{} for _ in base]
@@ -71,7 +75,7 @@ class ContextSearch:
         if settings is None:
             return self._contexts(self.is_whole)
         scale = excess_scale(self.rows, self.base, feedback)
-        if self.forest.n_trees < settings.min_columns or scale is None:
+        if self.n_columns < settings.min_columns or scale is None:
             return Contexts.none()
         self._excess, self._least = (scale, settings.cap), settings.least
         return self._search(feedback.ranges, smallest_leaf)
@@ -80,7 +84,7 @@ class ContextSearch:
         forest, least, ranges = self.forest, self._least * UNIT, settings or Ranges()
         kept = self.rows.keep("", excess_by_leaf, self.leaves, self.base, shared=self._excess)
         sums = self.rows.merge(np.add.reduce, kept)
-        groups = forest.is_leaf & ~self.is_whole & (sums >= least * forest.n)
+        groups = self.is_leaf & ~self.is_whole & (sums >= least * forest.n)
         sums = np.bincount(self.whole, weights=sums, minlength=len(sums)).astype(np.int64)
         whole = self.is_whole & (sums >= least * forest.n)
         # A missing value in a column of the conditions does not count against rows chosen by it.
@@ -114,7 +118,7 @@ class ContextSearch:
 
     def _own_columns(self, found: CodeRanges, ranges: Ranges) -> dict[int, Omission]:
         """Return the columns by which ranges were chosen, where there are enough others."""
-        forest, most = self.forest, self.forest.n_trees - ranges.others
+        forest, most = self.forest, self.n_columns - ranges.others
         named = {leaf: {*forest.condition_columns(leaf), forest.tree_of(leaf)} for leaf in found}
         # A facet of such a column repeats what the column says.
         sources = [set(column.sources) for column in self.model.schema.used]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats, Keys
-from admercs.facets import choose_facets, find_determined
 from admercs.method.border import find_zones
 from admercs.method.joint_tail import (
     QUANTILES,
@@ -34,6 +33,7 @@ from admercs.pipeline.grow import (
     make_targets,
     tree_inputs,
 )
+from admercs.pipeline.made_columns import make_columns
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.rows import Kept, Rows
 from admercs.pipeline.score import odds_of, score_strongest
@@ -67,11 +67,9 @@ def fit_model(
     how = TableReading(rules, choose_readings(summary, method.columns))
     if how.readings:
         summary = with_columns(summary, sorted(how.readings), rows.read_as(how))
-    facets = choose_facets(summary, method.columns, method.facets)
     smallest_leaf = leaf_size(method.trees, summary.n_rows)
-    facets += find_determined(rows, summary, method.facets, smallest_leaf)
-    made = zip(facets, rows.summarise_facets(facets), strict=True)
-    schema = learn_schema(summary, method.columns, list(made), how)
+    made = make_columns(rows, summary, method, smallest_leaf)
+    schema = learn_schema(summary, method.columns, made, how)
     rows.open(schema)
 
     binning, codes = encode_rows(rows, schema, summary.n_rows, method.trees.max_bins)

@@ -9,6 +9,7 @@ import numpy as np
 
 from admercs.arrays import Bools, Floats, Ints, Keys
 from admercs.density.likelihoods import Likelihoods
+from admercs.facets.relations import RELATION, formula_of
 from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
 from admercs.method.joint_tail import ColumnEnd, JointScale, find_ends
@@ -57,6 +58,29 @@ class Model:
     def positions(self) -> Ints:
         """The place of each attribute: a column of the table, or one behind them for a facet."""
         return np.array([column.position for column in self.schema.used], np.int64)
+
+    @cached_property
+    def related(self) -> dict[int, tuple[int, ...]]:
+        """The attributes that are relations, and those that each of them is about."""
+        number = {column.position: m for m, column in enumerate(self.schema.used)}
+        return {
+            m: tuple(number[source] for source in column.sources)
+            for m, column in enumerate(self.schema.used)
+            if column.facet is not None and column.facet.kind == RELATION
+        }
+
+    @cached_property
+    def equations(self) -> list[int]:
+        """The attributes that are exact equations."""
+        facets = {m: self.schema.used[m].facet for m in self.related}
+        formulas = {m: formula_of(facet) for m, facet in facets.items() if facet is not None}
+        return [m for m, each in formulas.items() if each.exact and each.form != "order"]
+
+    @cached_property
+    def steps(self) -> dict[int, float]:
+        """Of each relation, the size of a residual that is small in any case."""
+        facets = {m: self.schema.used[m].facet for m in self.related}
+        return {m: formula_of(facet).step for m, facet in facets.items() if facet is not None}
 
     @property
     def credited(self) -> Ints:

@@ -22,6 +22,7 @@ from admercs.density.likelihoods import CONTINUOUS, column_kind
 from admercs.pipeline.cell_changes import CellChanges
 from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
+from admercs.pipeline.related_cells import RelatedCells
 from admercs.pipeline.score import Parts, Scorer, join_parts
 from admercs.table.columns import Column
 
@@ -81,6 +82,7 @@ class RepairSearch:
         self._forest, self._scorer = model.forest, Scorer(model)
         self._expected = ExpectedValues(model)
         self._changes = CellChanges(model, self._expected)
+        self._related = RelatedCells(model)
         self._compares = model.references is not None
         # Only values of the same kind can have changed places. Where a column has few values,
         # exchanging two of them is no more than replacing both.
@@ -130,6 +132,8 @@ class RepairSearch:
         cell = promising[place, row]
         leaf = parts.leaf[cell, row]
         expected, own = self._expected.at(leaf), values[cell, row]
+        if parts.relation is not None:
+            self._related.correct(values, parts.relation, cell, row, expected)
         other = ~((expected == own) | (np.isnan(expected) & np.isnan(own)))
         nodes = self._expected.nodes(leaf)
         trials = Trials(row, cell[:, None], expected[:, None], nodes[:, None])

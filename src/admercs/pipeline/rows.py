@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats
-from admercs.facets import prepare, summarise_facets
+from admercs.facets import FacetFrame, prepare
 from admercs.progress import Progress
-from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.prepared import Prepared
 from admercs.table.reading_frame import TableReading
@@ -49,8 +48,13 @@ class Rows(ABC):
         """Read texts in this way from now on; summarise the columns that this concerns."""
 
     @abstractmethod
-    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
-        """Summarise columns made of the table's columns, before the table is opened."""
+    def look_at(
+        self, phase: str, function: Function, places: Sequence[int], *, shared: Any = ()
+    ) -> Kept:
+        """Call ``function(frame, *shared)`` for every piece, before the table is opened.
+
+        The frame has the columns at some places of the table only, in that order.
+        """
 
     @abstractmethod
     def look(
@@ -168,9 +172,12 @@ class RowsInMemory(Rows):
         self._how = how
         return how.summarise(self.frame)
 
-    def summarise_facets(self, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
-        """Summarise columns made of the table's columns."""
-        return summarise_facets(self._how.frame(self.frame), facets)
+    def look_at(
+        self, phase: str, function: Function, places: Sequence[int], *, shared: Any = ()
+    ) -> Kept:
+        """Call a function with some of the table's columns."""
+        frame = FacetFrame(self._how.frame(self.frame), (), places)
+        return self.keep(phase, function, [frame], shared=shared)
 
     def look(
         self, function: Function, merge: Callable[[list[Any]], Any], shared: Sequence[Any] = ()

@@ -8,7 +8,7 @@ The order of the steps:
 4. `border`: near a threshold the context across counts, too;
 5. `discount`: what the context explains counts less in the whole table;
 6. `ancestor`: a wider context may find the value less likely;
-7. what facets state about their cells is taken as it is;
+7. relations, and what facets state about their cells, are other views of a value;
 8. `odds`: the least likely view becomes evidence;
 9. `strongest view`: of a column and its facets, the one with most evidence counts;
 10. `contexts`: anomalous contexts add evidence to their rows;
@@ -31,6 +31,7 @@ from admercs.arrays import Bytes, Floats, Keys, ShortInts
 from admercs.density.lookup import read_likelihood
 from admercs.method.ancestor import AncestorStep, undiscount
 from admercs.method.border import BorderStep
+from admercs.method.broken_relations import RelationStep
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.joint_tail import JointTailStep
@@ -39,15 +40,15 @@ from admercs.method.odds import pattern_evidence
 from admercs.method.reference_sample import key_rows
 from admercs.method.settings import Method, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
-from admercs.method.tail import TailStep, find_lone_values, read_lowered
-from admercs.method.views import ANCESTOR, MARGINAL, BlockViews
+from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
+from admercs.method.views import ANCESTOR, MARGINAL, RELATION, BlockViews
 from admercs.pipeline.model import Model
 from admercs.table.prepared import Prepared
 from admercs.trees.forest import Leaves, find_leaves
 
 BLOCK = 32768
 
-LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep
+LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep | RelationStep
 
 
 class Parts(NamedTuple):
@@ -69,6 +70,7 @@ class Parts(NamedTuple):
     isolation: Floats | None = None  # the same by column
     neighbours: Floats | None = None
     joint: Floats | None = None
+    relation: ShortInts | None = None  # the attribute of the relation whose view counts, or -1
 
     def cells(self) -> Floats:
         """Return the evidence per column and row."""
@@ -88,7 +90,11 @@ class Parts(NamedTuple):
         nodes = model.scoring.own[self.leaf]
         nodes = np.where(self.speaker == ANCESTOR, model.scoring.ancestor[self.leaf], nodes)
         roots = model.forest.root[:-1, None]
-        return np.where(self.speaker == MARGINAL, roots, nodes).astype(np.int32)
+        nodes = np.where(self.speaker == MARGINAL, roots, nodes).astype(np.int32)
+        if self.relation is not None:
+            cell, row = np.nonzero(self.speaker == RELATION)
+            nodes[cell, row] = nodes[self.relation[cell, row], row]
+        return nodes
 
     def log_likelihoods(self, model: Model) -> Floats:
         """Return log ω of each value by the view that counts."""
@@ -134,7 +140,8 @@ class Scorer:
         self._steps: list[LikelihoodStep] = []
         if method.tail is not None:
             self._lone = find_lone_values(likelihoods, forest.root)
-            self._steps.append(TailStep(likelihoods, forest.root, method.tail))
+            residuals = Residuals(model.steps, method.relations.power) if method.relations else None
+            self._steps.append(TailStep(likelihoods, forest.root, method.tail, residuals))
         if method.border is not None and model.zones is not None:
             most = method.border.most
             self._steps.append(BorderStep(forest, model.zones, self._own, self._lone, most))
@@ -143,6 +150,16 @@ class Scorer:
         if method.ancestor is not None:
             ancestor, odds = model.scoring.ancestor, method.ancestor.odds
             self._steps.append(AncestorStep(ancestor, roots, likelihoods, self._lone, odds))
+        self._relates = bool(model.related) and method.relations is not None
+        if self._relates and method.relations is not None:
+            step = RelationStep(
+                model.related,
+                model.equations,
+                self._has_marginal,
+                odds_of(method),
+                method.relations,
+            )
+            self._steps.append(step)
         if method.feedback is not None and len(model.contexts.leaf):
             self._contexts = ContextStep(model.contexts, forest, method.feedback, method.evidence)
         self._joint = None
@@ -193,7 +210,8 @@ class Scorer:
                     read_likelihood(self._whole_table, m, leaf[m], block[m], marginal[m])
                 else:
                     marginal[m] = log_omega[m]
-        views = BlockViews(leaf, block, log_omega, marginal, [], speaker)
+        relation = np.full(block.shape if self._relates else 0, -1, np.int32)
+        views = BlockViews(leaf, block, log_omega, marginal, [], speaker, relation)
         for step in self._steps:
             step.apply(views)
         log_omega[self._stated] = block[self._stated]
@@ -202,7 +220,8 @@ class Scorer:
         context = None
         if self._contexts is not None:
             context = self._contexts.apply(leaf, block, log_omega)
-        return Parts(leaf, speaker, log_omega, pattern, context)
+        told = relation if self._relates else None
+        return Parts(leaf, speaker, log_omega, pattern, context, relation=told)
 
 
 def odds_of(method: Method) -> float:

@@ -164,7 +164,7 @@ def learn_schema(
         for j, column in enumerate(summary.columns)
     )
     made = tuple(
-        replace(_decide(each, n_columns + k, settings, facet.is_stated), facet=facet)
+        replace(_decide(each, n_columns + k, settings, facet.is_condition), facet=facet)
         for k, (facet, each) in enumerate(facets)
     )
     kinds = tuple(column.kind for column in (*summary.columns, *(each for _, each in facets)))
@@ -188,9 +188,10 @@ def learn_schema(
 
 
 def _decide(
-    summary: ColumnSummary, position: int, settings: Columns, is_stated: bool = False
+    summary: ColumnSummary, position: int, settings: Columns, is_condition: bool = True
 ) -> Column:
-    reason = "" if is_stated else _reason_to_set_aside(summary, settings)
+    # What a residual or a stated view is in every row may be something else in a new one.
+    reason = _reason_to_set_aside(summary, settings) if is_condition else ""
     display = DISPLAY.get(summary.kind, cast(Display, summary.kind))
     role: Role = "set aside" if reason else summary.role
     column = Column(summary.name, position, role, display, reason, summary.n_missing)

@@ -1,0 +1,141 @@
+"""Relations in a model: found, scored, told, saved; the same in any order and on pieces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS, Method
+from tests.rows_in_pieces import RowsInPieces
+
+TOTAL, SHIPPED, GIRTH, AMOUNT = 7, 20, 30, 11
+
+
+def make_orders(n: int = 1500) -> pd.DataFrame:
+    """Return orders with four wrong values."""
+    rng = np.random.default_rng(0)
+    net = np.round(rng.lognormal(3, 1, n), 2)
+    vat = np.round(np.where(rng.random(n) < 0.5, 0.21, 0.06) * net, 2)
+    quantity, price = rng.integers(1, 9, n), np.round(rng.lognormal(2, 0.6, n), 2)
+    radius = np.round(rng.uniform(5, 20, n), 1)
+    ordered = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 600, n), "D")
+    orders = pd.DataFrame(
+        {
+            "net": net,
+            "vat": vat,
+            "total": np.round(net + vat, 2),
+            "quantity": quantity,
+            "price": price,
+            "amount": np.round(quantity * price, 2),
+            "radius": radius,
+            "girth": np.round(6.6 * radius + rng.normal(0, 1, n), 0),
+            "ordered": ordered,
+            "shipped": ordered + pd.to_timedelta(rng.integers(0, 20, n), "D"),
+        }
+    )
+    orders.loc[TOTAL, ["net", "vat", "total"]] = 84.70, 17.79, 512.40
+    orders.loc[SHIPPED, "shipped"] = orders.loc[SHIPPED, "ordered"] - pd.Timedelta(3, "D")
+    orders.loc[GIRTH, ["radius", "girth"]] = 14.0, 130
+    orders.loc[AMOUNT, "amount"] *= 10
+    return orders
+
+
+@pytest.fixture(scope="module")
+def orders() -> pd.DataFrame:
+    return make_orders()
+
+
+@pytest.fixture(scope="module")
+def model(orders: pd.DataFrame) -> ADMERCS:
+    return ADMERCS().fit(orders)
+
+
+def test_relations_are_listed(model: ADMERCS) -> None:
+    found = {each.formula: each for each in model.relations_}
+    assert {"ordered ≤ shipped", "girth ≈ 6.6 × radius"} <= found.keys()
+    total = next(each for text, each in found.items() if text.startswith("total = "))
+    assert (total.n, total.exceptions, total.exact) == (1500, 1, True)
+    assert total.share == pytest.approx(1499 / 1500)
+    assert {*total.columns} == {"net", "vat", "total"}
+    assert total.to_dict()["formula"] == total.formula
+    assert not found["girth ≈ 6.6 × radius"].exact
+    first = [pattern.text for pattern in model.patterns(top=len(found), noun="orders")]
+    assert "shipped is never before ordered (1,499 of 1,500)." in first
+    assert len(model.patterns(top=3)) == 3
+
+
+@pytest.mark.parametrize(
+    ("row", "texts"),
+    [
+        (TOTAL, ("for 99.9% of the orders; here 512.4 ≠ ", "(102.49 expected).")),
+        (SHIPPED, ("shipped is never before ordered (1,499 of 1,500), but here by 3 days.",)),
+        (GIRTH, ("girth is about 6.6 × radius; expected 92, here 130.",)),
+        (AMOUNT, ("amount = ", "for 99.9% of the orders; here ", "expected).")),
+    ],
+)
+def test_a_broken_relation_is_told(
+    model: ADMERCS, orders: pd.DataFrame, row: int, texts: tuple[str, ...]
+) -> None:
+    (told,) = model.explain(orders.iloc[[row]], noun="orders")
+    (reason, *_) = told.reasons
+    assert reason.kind == "relation"
+    assert all(text in reason.text for text in texts), reason.text
+    assert reason.share > 0.5
+    assert sum(told.cells.values()) == pytest.approx(told.evidence)
+
+
+def test_wrong_values_come_first(model: ADMERCS, orders: pd.DataFrame) -> None:
+    ranks = np.argsort(np.argsort(-model.scores_, kind="stable"), kind="stable")
+    assert max(ranks[[TOTAL, GIRTH, AMOUNT]]) < 4
+    assert ranks[SHIPPED] < 15
+    cells = pd.DataFrame(model.score_cells(orders), columns=orders.columns)
+    np.testing.assert_allclose(cells.sum(axis=1), -model.score_samples(orders), rtol=1e-12)
+    assert [cells.loc[row].idxmax() for row in (TOTAL, GIRTH, AMOUNT)] == [
+        "total",
+        "girth",
+        "amount",
+    ]
+
+
+def test_a_new_row_may_break_what_all_training_rows_satisfied(orders: pd.DataFrame) -> None:
+    clean = orders.drop(index=[TOTAL, SHIPPED, GIRTH, AMOUNT])
+    model = ADMERCS().fit(clean)
+    assert all(each.exceptions == 0 for each in model.relations_ if each.exact)
+    (told,) = model.explain(orders.iloc[[TOTAL]], noun="orders")
+    assert "for all orders; here 512.4 ≠ " in told.reasons[0].text
+    assert -model.score_samples(orders.iloc[[TOTAL]])[0] > np.quantile(model.scores_, 0.99)
+
+
+def test_the_order_of_rows_and_columns_changes_nothing(
+    model: ADMERCS, orders: pd.DataFrame
+) -> None:
+    rng = np.random.default_rng(0)
+    other = orders.iloc[rng.permutation(len(orders)), rng.permutation(orders.shape[1])]
+    again = ADMERCS().fit(other)
+    np.testing.assert_array_equal(again.score_samples(orders), model.score_samples(orders))
+
+
+def test_pieces_have_the_relations_of_the_whole(model: ADMERCS, orders: pd.DataFrame) -> None:
+    from admercs.pipeline.fit import fit_model
+
+    rows: Any = RowsInPieces(orders, [100, 100, 900])
+    pieces = fit_model(rows, Method()).model
+    assert pieces.schema.facets == model.model_.schema.facets
+
+
+def test_a_saved_model_scores_alike(model: ADMERCS, orders: pd.DataFrame, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    again = ADMERCS.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.score_samples(orders), model.score_samples(orders))
+    assert again.relations_ == model.relations_
+
+
+def test_without_relations(orders: pd.DataFrame) -> None:
+    model = ADMERCS(method=replace(Method(), relations=None)).fit(orders)
+    assert model.relations_ == []
+    assert model.model_.related == {}

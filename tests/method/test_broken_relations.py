@@ -1,0 +1,102 @@
+"""The cell that a broken relation is credited to, and what holds counts once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from admercs.method.broken_relations import RelationStep
+from admercs.method.settings import Relations
+from admercs.method.views import ANCESTOR, MARGINAL, OWN, RELATION, BlockViews
+
+# Attributes 0 to 3 are columns; 4 is a relation of 0, 1 and 2, and 5 one of 2 and 3.
+CELLS = {4: (0, 1, 2), 5: (2, 3)}
+
+
+def views_of(own: list[float], table: list[float], residual: float = 1.0) -> BlockViews:
+    """Return the views of one row, from log ω by the leaf and by the whole table."""
+    block = np.full((6, 1), residual)
+    speaker, relation = np.zeros((6, 1), np.uint8), np.full((6, 1), -1, np.int32)
+    leaf = np.zeros((6, 1), np.int32)
+    columns = (np.array(values, float)[:, None] for values in (own, table))
+    return BlockViews(leaf, block, *columns, [], speaker, relation)
+
+
+def apply(views: BlockViews, equations: tuple[int, ...] = ()) -> None:
+    has_marginal = np.ones(6, bool)
+    RelationStep(CELLS, equations, has_marginal, 0.1, Relations()).apply(views)
+
+
+def test_the_cell_of_both_broken_relations_is_credited() -> None:
+    views = views_of([-1, -1, -1, -1, -9, -8], [0] * 6)
+    apply(views)
+    np.testing.assert_array_equal(views.speaker[:, 0], [OWN, OWN, RELATION, OWN, OWN, OWN])
+    np.testing.assert_array_equal(views.log_omega[:, 0], [-1, -1, -9, -1, 0, 0])
+    np.testing.assert_array_equal(views.relation[:, 0], [-1, -1, 4, -1, -1, -1])
+    assert not views.marginal[4:].any()
+
+
+def test_a_cell_that_is_odder_than_the_relation_speaks_for_itself() -> None:
+    views = views_of([-1, -12, -1, -1, -9, 0], [0] * 6)
+    apply(views)
+    np.testing.assert_array_equal(views.log_omega[:, 0], [-1, -12, -1, -1, 0, 0])
+    assert (views.relation == -1).all()
+
+
+def test_the_own_oddity_of_a_cell_decides_among_equals() -> None:
+    views = views_of([-1, -5, -1, -1, 0, 0], [0, 0, 0, 0, -9, 0])
+    apply(views)
+    assert views.speaker[1, 0] == RELATION
+    assert views.speaker[4, 0] == MARGINAL  # which view of the relation has spoken
+    assert views.log_omega[1, 0] == -9
+
+
+def test_relations_of_different_cells_are_credited_to_as_many() -> None:
+    step = RelationStep({4: (0, 1), 5: (2, 3)}, (), np.zeros(6, bool), 0.1, Relations())
+    views = views_of([-2, -1, -1, -2, -9, -8], [0] * 6)
+    step.apply(views)
+    np.testing.assert_array_equal(views.log_omega[:, 0], [-9, -1, -1, -8, 0, 0])
+    np.testing.assert_array_equal(views.relation[:4, 0], [4, -1, -1, 5])
+
+
+@pytest.mark.parametrize("likely", [-0.1, np.log(Relations().holds) + 1e-9])
+def test_a_relation_that_holds_says_nothing(likely: float) -> None:
+    views = views_of([-1, -1, -1, -1, likely, 0], [0] * 6)
+    apply(views)
+    np.testing.assert_array_equal(views.log_omega[:, 0], [-1, -1, -1, -1, 0, 0])
+
+
+def test_a_relation_with_a_missing_value_says_nothing() -> None:
+    views = views_of([-1, -1, -1, -1, -9, -9], [0] * 6, residual=np.nan)
+    apply(views, equations=(4, 5))
+    np.testing.assert_array_equal(views.log_omega[:, 0], [-1, -1, -1, -1, 0, 0])
+
+
+def test_cells_of_an_equation_that_holds_count_once() -> None:
+    views = views_of([-1, -1, -1, -1, 0, 0], [-7, -7, -5, -6, 0, 0])
+    apply(views, equations=(4,))
+    np.testing.assert_array_equal(views.marginal[:4, 0], [-7, 0, 0, -6])
+    np.testing.assert_array_equal(views.log_omega[:4, 0], [-1, 0, 0, -1])
+    views = views_of([-1, -1, -1, -1, -9, 0], [-7, -7, -5, -6, 0, 0])
+    apply(views, equations=(4,))
+    np.testing.assert_array_equal(np.sort(views.marginal[:3, 0]), [-7, -5, 0])
+    assert views.log_omega.min() == -9
+
+
+def test_rows_do_not_depend_on_each_other() -> None:
+    rng = np.random.default_rng(0)
+    own, table = -rng.exponential(3, (2, 6, 200))
+    speaker = rng.choice([OWN, ANCESTOR], (6, 200)).astype(np.uint8)
+
+    def applied(rows: slice) -> BlockViews:
+        some = [array[:, rows].copy() for array in (own, table, speaker)]
+        shape = some[0].shape
+        leaf, relation = np.zeros(shape, np.int32), np.full(shape, -1, np.int32)
+        views = BlockViews(leaf, np.ones(shape), some[0], some[1], [], some[2], relation)
+        apply(views, equations=(5,))
+        return views
+
+    whole, parts = applied(slice(None)), [applied(slice(0, 77)), applied(slice(77, 200))]
+    for name in ("log_omega", "marginal", "speaker", "relation"):
+        joined = np.concatenate([getattr(part, name) for part in parts], axis=1)
+        np.testing.assert_array_equal(joined, getattr(whole, name))
