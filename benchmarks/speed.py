@@ -6,6 +6,10 @@ taken after it.
 
     python benchmarks/speed.py            # everything, about half an hour
     python benchmarks/speed.py --quick    # the small tables only
+    python benchmarks/speed.py --before ../before   # wide tables too, beside another work tree
+
+With `--before`, a work tree of an earlier commit is measured in the same run, and the results are
+printed and not kept.
 """
 
 from __future__ import annotations
@@ -121,6 +125,7 @@ def our_trees(X: np.ndarray) -> tuple[float, float]:
 
 ALGORITHMS: dict[str, Callable[[np.ndarray], tuple[float, float]]] = {
     "admercs": ours,
+    "before": ours,  # the package of another work tree, see --before
     "IsolationForest": isolation_forest,
     "OutlierTree": outlier_tree,
     "kNN": pyod("kNN"),
@@ -131,8 +136,8 @@ ALGORITHMS: dict[str, Callable[[np.ndarray], tuple[float, float]]] = {
 }
 # Peers that need hours on a table are left out there.
 TABLES: dict[tuple[int, int], list[str]] = {
-    (10_000, 10): list(ALGORITHMS),
-    (100_000, 10): list(ALGORITHMS),
+    (10_000, 10): [name for name in ALGORITHMS if name != "before"],
+    (100_000, 10): [name for name in ALGORITHMS if name != "before"],
     (100_000, 50): ["admercs", "IsolationForest", "OutlierTree", "kNN", "LOF", "ECOD"],
     (1_000_000, 10): [
         "admercs", "IsolationForest", "OutlierTree", "ECOD", "admercs, trees only",
@@ -140,6 +145,11 @@ TABLES: dict[tuple[int, int], list[str]] = {
     ],
     (1_000_000, 50): ["admercs", "IsolationForest"],
 }  # fmt: skip
+# What changes with the number of columns, and what every user waits for.
+BESIDE = [
+    (1_000, 10), (10_000, 10), (1_000, 500), (1_000, 600), (1_000, 1000), (100_000, 50),
+    (100_000, 200), (1_000_000, 10),
+]  # fmt: skip
 QUICK = [(10_000, 10), (100_000, 10)]
 GROWTH_N = [(n, 10) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000)]
 GROWTH_M = [(100_000, m) for m in (5, 10, 20, 50)]
@@ -148,20 +158,21 @@ GROWTH_M = [(100_000, m) for m in (5, 10, 20, 50)]
 def measure(algorithm: str, n: int, m: int) -> dict[str, Any]:
     """Run one algorithm on one table in this process."""
     X = structured_table(n, m)
-    if algorithm == "admercs":
+    if algorithm in ("admercs", "before"):
         ours(X[:5000])  # load the compiled code; few rows have too shallow trees for all of it
     fit, score = ALGORITHMS[algorithm](X)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"fit": fit, "score": score, "peak_mb": peak, "table_mb": X.nbytes / 2**20}
 
 
-def in_process(algorithm: str, n: int, m: int) -> dict[str, Any]:
-    """Run one measurement in a process of its own."""
+def in_process(algorithm: str, n: int, m: int, source: str = "") -> dict[str, Any]:
+    """Run one measurement in a process of its own; `source` has the package, if elsewhere."""
     command = [sys.executable, __file__, "--one", algorithm, str(n), str(m)]
+    elsewhere = {"PYTHONPATH": source} if source else {}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIMEOUT, check=True,
-            env={**os.environ, **THREADS},
+            env={**os.environ, **THREADS, **elsewhere},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return {"error": f"more than {TIMEOUT} s"}
@@ -286,11 +297,29 @@ def run(quick: bool) -> dict[str, Any]:
     return report
 
 
+def compare(before: str) -> None:
+    """Print seconds and ratios of this work tree, another one and isolation forests."""
+    print("| table | fit + score | isolation forest | times | before | before / now |")
+    print("|---|---|---|---|---|---|")
+    source = str(Path(before).resolve() / "src")
+    for n, m in BESIDE:
+        old, new, forest = (
+            total(in_process(name, n, m, where))
+            for name, where in (("before", source), ("admercs", ""), ("IsolationForest", ""))
+        )
+        figures = f"{new:.2f} | {forest:.2f} | {new / forest:.2f} | {old:.2f} | {old / new:.2f}"
+        print(f"| {n:,} × {m} | {figures} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--one", nargs=3, metavar=("ALGORITHM", "N", "M"), help=argparse.SUPPRESS)
+    parser.add_argument("--before", help="a work tree of an earlier commit")
     arguments = parser.parse_args()
+    if arguments.before:
+        compare(arguments.before)
+        return
     if arguments.one:
         name, n, m = arguments.one
         print(json.dumps(measure(name, int(n), int(m))))

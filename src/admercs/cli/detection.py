@@ -51,10 +51,9 @@ def detect(options: Namespace) -> None:
         n_columns, most = len(table.columns) - len(table.id), options.max_columns
         if n_columns > most:
             raise UserError(
-                f"{table.name} has {n_columns:,} columns. Each is predicted from all others, so "
-                f"the time grows with the square of their number, and more than {most:,} are "
-                "refused. Choose some with a query, leave some out with --ignore, or raise "
-                "--max-columns."
+                f"{table.name} has {n_columns:,} columns. All pairs of columns are compared, which "
+                f"needs much memory and time, and more than {most:,} columns are refused. Choose "
+                "some with a query, leave some out with --ignore, or raise --max-columns."
             )
         scoring = learn(options, table, progress)
         model = scoring.model

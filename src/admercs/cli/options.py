@@ -14,7 +14,7 @@ from admercs._version import __version__
 # Up to so many rows a table is learned from in memory; above, on disk, or from a sample.
 FIT_ROWS = 1_000_000
 # Every column is predicted from all others: the work grows with the square of their number.
-MAX_COLUMNS = 2_000
+MAX_COLUMNS = 20_000
 
 _SOURCES = """\
 a table can be
@@ -83,7 +83,7 @@ _LEARNING = f"""
     above {FIT_ROWS:,} rows if admercs[dask] is installed. --no-dask: learn from a sample of
     {FIT_ROWS:,} rows then
 --memory SIZE  what those workers may use together, such as 4GB (default: all there is)
---max-columns N  refuse wider tables, which take very long (default: {MAX_COLUMNS:,})
+--max-columns N  refuse wider tables, which need much memory (default: {MAX_COLUMNS:,})
 --seed SEED  seed of that sample (default: 0)
 """
 _READING = """
