@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from admercs.arrays import Floats
-from admercs.explain.column_words import TICKS, ColumnWords, decimals_for
+from admercs.explain.column_words import TICKS, ColumnWords, decimals_for, number
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Repair
 from admercs.explain.sentences import exchange_sentence, repair_sentence
@@ -15,6 +15,7 @@ from admercs.pipeline.repair_search import Replacement
 
 Unknown = dict[int, str | None]  # categories that the model does not know, by attribute
 
+_EXACT_DECIMALS, _LAST_DIGITS = 4, 1e-9  # of a value that is computed from others
 _PER_RANGE = 10  # an expected number is written in so many steps of what is typical
 _RARE = 0.005  # a category or one of few numbers that so many rows have is no slip
 _TIME_STEPS = (86_400, 3_600, 60, 1)  # seconds
@@ -52,7 +53,11 @@ class RepairWords:
         if node is not None and access.continuous[cell] and not math.isnan(value):
             holds = (ends for ends in access.typical_region(node) if ends[0] <= value <= ends[1])
             region = next(holds, region)
-            value, about = rounded(words, value, region), "about "
+            exact = round(value + words.column.origin, _EXACT_DECIMALS) - words.column.origin
+            if words.is_number and abs(exact - value) <= _LAST_DIGITS * max(1.0, abs(value)):
+                value = exact  # by a relation: the likeliest value of a density has many digits
+            else:
+                value, about = rounded(words, value, region), "about "
         given, raw = words.native(own), unknown.get(cell)
         ends = (words.native(end) if math.isfinite(end) else None for end in region)
         was_given = raw if given is None else given
@@ -61,6 +66,9 @@ class RepairWords:
         if raw is not None:
             was = words.category(raw)
         should = "empty" if math.isnan(value) else words.value_text(value)
+        given_back = words.native(value)
+        if node is not None and not about and isinstance(given_back, float):
+            should = words.with_unit(number(given_back, _EXACT_DECIMALS))
         text = f"{words.name} were {about}{should} instead of {was}"
         if math.isnan(own):
             text = f"{words.name} were recorded ({about}{should})"
