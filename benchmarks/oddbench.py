@@ -26,6 +26,7 @@ from admercs import ADMERCS
 from admercs.experiments.ranking import mean_ranks
 
 SEED = 0
+NOVELTY = "ADMERCS(novelty=True)"  # only where the rows to learn from are known to be normal
 # Share of anomalies in a contaminated table, as in the published breakdown.
 SHARES = {
     "below 3%": (0.0, 0.03),
@@ -50,6 +51,10 @@ def by_admercs(case: Case) -> np.ndarray:
     return -ADMERCS().fit(case.fit).score_samples(case.score)
 
 
+def by_novelty(case: Case) -> np.ndarray:
+    return -ADMERCS(novelty=True).fit(case.fit).score_samples(case.score)
+
+
 def by_forest(case: Case) -> np.ndarray:
     return -IsolationForest(random_state=SEED).fit(case.fit).score_samples(case.score)
 
@@ -72,6 +77,7 @@ def by_pyod(name: str, scaled: bool, case: Case) -> np.ndarray:
 
 DETECTORS: dict[str, Callable[[Case], np.ndarray]] = {
     "ADMERCS()": by_admercs,
+    NOVELTY: by_novelty,
     "kNN (5)": partial(by_pyod, "kNN (5)", True),
     "LOF": partial(by_pyod, "LOF", True),
     "iForest": by_forest,
@@ -88,23 +94,39 @@ def measured(detector: Callable[[Case], np.ndarray], case: Case) -> dict[str, fl
     return {"auc": auc, "ap": ap, "seconds": seconds, "share": float(case.y.mean())}
 
 
+def detectors_of(protocol: str) -> list[str]:
+    """Return the detectors that a protocol is for."""
+    return [name for name in DETECTORS if protocol == CLEAN or name != NOVELTY]
+
+
 def figures(results: Results, protocol: str, names: list[str], what: str) -> np.ndarray:
     """Return one figure of all sets and detectors."""
-    return np.array([[results[protocol, n, d][what] for d in DETECTORS] for n in names])
+    detectors = detectors_of(protocol)
+    return np.array([[results[protocol, n, d][what] for d in detectors] for n in names])
+
+
+def row_of(title: str, protocol: str, cells: list[str]) -> list[str]:
+    """Return a row of a table, empty where a detector has no figure."""
+    known = dict(zip(detectors_of(protocol), cells, strict=False))
+    return [title, *(known.get(name, "") for name in DETECTORS)]
 
 
 def line(title: str, results: Results, protocol: str, names: list[str]) -> list[str]:
     """Return mean AUC and AP of the detectors over some sets."""
-    if not names:
-        return [title, "0", *[""] * len(DETECTORS)]
-    auc, ap = (figures(results, protocol, names, what).mean(axis=0) for what in ("auc", "ap"))
-    cells = [f"{a:.3f} {p:.3f}" for a, p in zip(auc, ap, strict=True)]
-    return [title, str(len(names)), *cells]
+    cells: list[str] = []
+    if names:
+        auc, ap = (figures(results, protocol, names, what).mean(axis=0) for what in ("auc", "ap"))
+        cells = [f"{a:.3f} {p:.3f}" for a, p in zip(auc, ap, strict=True)]
+    first, *rest = row_of(title, protocol, cells)
+    return [first, str(len(names)), *rest]
 
 
 def summary(results: Results, names: list[str], title: str) -> str:
     """Write all tables."""
     lines = [line(p, results, p, names) for p in (CLEAN, CONTAMINATED)]
+    for half in measure.HALVES:
+        chosen = [name for name in names if measure.half_of(name) == half]
+        lines += [line(f"{p}, half “{half}”", results, p, chosen) for p in (CLEAN, CONTAMINATED)]
     shares = figures(results, CONTAMINATED, names, "share")[:, 0]
     for words, (low, high) in SHARES.items():
         chosen = [n for n, s in zip(names, shares, strict=True) if low <= s < high]
@@ -113,7 +135,8 @@ def summary(results: Results, names: list[str], title: str) -> str:
     for protocol in (CLEAN, CONTAMINATED):
         for what in ("auc", "ap"):
             found = mean_ranks(figures(results, protocol, names, what))
-            ranks.append([f"{protocol}, {what.upper()}", *(f"{rank:.2f}" for rank in found)])
+            cells = [f"{rank:.2f}" for rank in found]
+            ranks.append(row_of(f"{protocol}, {what.upper()}", protocol, cells))
     published = [[name, f"{auc:.3f} {ap:.3f}"] for name, (auc, ap) in PUBLISHED.items()]
     return "\n".join(
         [
@@ -139,12 +162,10 @@ def main() -> None:
     options = measure.new_parser(__doc__, DETECTORS).parse_args()
     results = measure.open_results("oddbench", options.again)
     names = list(list_cases(CLEAN, options.half))[: options.first]
-    tasks = {
-        (protocol, name): partial(load_odd, name, protocol)
-        for protocol in (CLEAN, CONTAMINATED)
-        for name in names
-    }
-    measure.run(results, tasks, {name: partial(measured, by) for name, by in DETECTORS.items()})
+    for protocol in (CLEAN, CONTAMINATED):
+        tasks = {(protocol, name): partial(load_odd, name, protocol) for name in names}
+        methods = {name: partial(measured, DETECTORS[name]) for name in detectors_of(protocol)}
+        measure.run(results, tasks, methods)
     title = f", half “{options.half}”" if options.half else ""
     measure.publish("oddbench", options, summary(results, names, title))
 

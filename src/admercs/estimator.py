@@ -65,7 +65,8 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         numbers. Text, categories and booleans always are.
     contamination : "auto", float or dict, default="auto"
         Where `predict` draws the line. "auto": at the evidence that an ordinary row exceeds with
-        a chance of 1 in 500, by the tail of the training evidence. A float: that share of the
+        a chance of 1 in 500, by the tail of the training evidence; no more than 1% of the training
+        rows are flagged unless they stand out from the rest. A float: that share of the
         training rows is flagged. ``{"score": 0.95}`` or ``{"evidence": 3.0}``: rows with a higher
         score or evidence.
     novelty : bool, default=False

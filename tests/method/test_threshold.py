@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from admercs.method.settings import Flagging
 from admercs.method.threshold import automatic_threshold
@@ -15,14 +14,27 @@ def threshold(evidence: np.ndarray, flagging: Flagging | None = None) -> float:
 
 
 def test_it_is_the_formula() -> None:
-    evidence = np.random.default_rng(0).gamma(0.5, size=2000)
-    middle, high, top = np.quantile(evidence, [0.5, 0.9, 0.97])
-    exponential = high + (high - middle) / np.log(5) * np.log(0.1 / 0.002)
-    sigma = np.log(high / middle) / norm.ppf(0.9)
-    log_normal = middle * np.exp(sigma * norm.ppf(1 - 0.001))
-    expected = max(exponential, min(top, log_normal))
-    found = threshold(evidence, Flagging(chance=0.002, share=0.03, heavy_chance=0.001))
-    assert found == pytest.approx(expected, rel=1e-9)
+    evidence = np.random.default_rng(0).exponential(size=2000)
+    middle, high = np.quantile(evidence, [0.5, 0.75])
+    expected = high + (high - middle) / np.log(2) * np.log(0.25 / 0.002)
+    assert threshold(evidence) == pytest.approx(expected, rel=1e-9)
+
+
+def test_heavier_tails_flag_one_per_cent() -> None:
+    evidence = np.random.default_rng(0).lognormal(sigma=2, size=20_000)
+    assert (evidence > threshold(evidence)).mean() == pytest.approx(0.01, abs=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("sigma", [0.5, 1.0])
+def test_rows_that_stand_out_are_flagged_however_many(share: float, sigma: float) -> None:
+    rng = np.random.default_rng(0)
+    ordinary = rng.lognormal(sigma=sigma, size=2000)
+    odd = ordinary.max() * rng.uniform(1.5, 3, round(share / (1 - share) * 2000))
+    line = threshold(np.concatenate([ordinary, odd]))
+    assert (odd > line).mean() > 0.5
+    hits, false = np.count_nonzero(odd > line), np.count_nonzero(ordinary > line)
+    assert hits / (hits + false) > 0.8
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,10 +5,10 @@ and t = −log 2S: 0 in the middle of a column, and larger towards its ends. T i
 the numeric columns of a row, and u the scale of an exponential tail through the median of T and its
 90% quantile. With
 
-    z = w (α r)² max(0, T − median T) / u,    o = log(1 + a (e^z − 1)),
+    z = min(c, w (α r)²) max(0, T − median T) / u,    o = log(1 + a (e^z − 1)),
 
-the evidence e of a row becomes √(e² + o²). How much T counts follows from the table. α is
-Cronbach's alpha of the columns' t,
+the evidence e of a row becomes √(e² + o²). How much T counts follows from the table, up to a limit
+c = 2.5. α is Cronbach's alpha of the columns' t,
 
     α = M / (M − 1) (1 − Σ var t / var T),
 
@@ -198,5 +198,6 @@ def learn_joint_tail(
     alpha = n_columns / (n_columns - 1) * (1.0 - alone / var_t)
     correlation = both / (math.sqrt(var_t) * math.sqrt(var_e))
     unit = (high - middle) / math.log((1 - QUANTILES[0]) / (1 - QUANTILES[1]))
-    slope = settings.weight * max(0.0, alpha * correlation) ** 2 / unit
+    counts = min(settings.most, settings.weight * max(0.0, alpha * correlation) ** 2)
+    slope = counts / unit
     return JointScale(middle, slope) if slope > 0 else None

@@ -203,7 +203,9 @@ class Feedback:
 class JointTail:
     """Values near the ends of several columns at once are odd together."""
 
-    weight: float = 16.0  # how much they count if columns and evidence agree completely
+    # How much they count: the weight times how well columns and evidence agree, and at most this.
+    weight: float = 16.0
+    most: float = 2.5
 
 
 @dataclass(frozen=True)
@@ -260,14 +262,15 @@ class Relations:
 class Flagging:
     """Where ``contamination="auto"`` draws the line."""
 
-    # The levels of the two quantiles of evidence through which the tails of ordinary rows are
-    # drawn: a few per cent of anomalies leave them alone.
+    # The levels of the two quantiles of evidence through which the tail of ordinary rows is drawn:
+    # up to a quarter of anomalies leave them alone.
     middle: float = 0.5
-    high: float = 0.9
+    high: float = 0.75
     chance: float = 0.002  # of an ordinary row to be flagged, if evidence has an exponential tail
-    # If more than this share of the rows would be flagged, only those are that also exceed …
+    # If more than this share of the rows would be flagged, only the rows are that stand out, …
     share: float = 0.01
-    heavy_chance: float = 0.0003  # … a log-normal tail with this chance.
+    gap: float = 1.5  # … with this many times the evidence of the rows that follow, …
+    following: float = 0.25  # … which are this many, as a share of those that stand out.
 
 
 @dataclass(frozen=True)

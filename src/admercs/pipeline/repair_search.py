@@ -31,6 +31,7 @@ SWAPPED = 6  # … so many of them in pairs whose values may have changed places
 SECONDS = 6  # of them are tried together with another where no single one suffices
 COMPARED = 4  # trials of a kind for which a row is compared with others
 LISTED = 3  # repairs of a row
+USUAL = 0.9  # the share of the training rows with evidence that is nothing unusual
 AT_ONCE = 1 << 21  # cells that are scored at a time
 # A repair must remove this share of a row's evidence, and a second cell this share of the rest
 # that the best single repair leaves.
@@ -89,12 +90,11 @@ class RepairSearch:
         kinds = [_kind(column) for column in model.schema.used]
         self._kind = np.array([kinds.index(kind) if kind else -1 for kind in kinds])
         self._origin = np.array([float(column.origin) for column in model.schema.used])
-        # What one training row in ten exceeds is nothing unusual.
-        high = model.method.flagging.high
-        self.usual = float(np.interp(high, QUANTILE_LEVELS, model.evidence_quantiles))
+        self.usual = float(np.interp(USUAL, QUANTILE_LEVELS, model.evidence_quantiles))
 
     def search(self, values: Floats, parts: Parts) -> Repaired:
         """Look for repairs of rows, given as working values (columns x rows) with their scores."""
+        parts = _without_joint(parts)
         promising = self._promising(parts, CELLS)
         least = LEAST_SHARE * parts.evidence()
         singles = self._best(values, parts, self._singles(values, parts, promising), least)
@@ -199,7 +199,7 @@ class RepairSearch:
         cells = np.array([first.cells for first in firsts])
         new = np.array([first.values for first in firsts])
         block = self._changes.made(values, parts.leaf, rows, cells, new)
-        repaired = self._scorer.score(block)
+        repaired = _without_joint(self._scorer.score(block))
         trials = self._singles(block, repaired, self._promising(repaired, SECONDS))
         trials = trials.only(np.flatnonzero(trials.cells[:, 0] != cells[trials.row, 0]))
         # Together they have to remove so much more than the best single one does.
@@ -229,6 +229,11 @@ class RepairSearch:
         starts = range(0, max(1, block.shape[1]), step)
         blocks = (np.ascontiguousarray(block[:, start : start + step]) for start in starts)
         return join_parts([self._scorer.score(each) for each in blocks])
+
+
+def _without_joint(parts: Parts) -> Parts:
+    """Return the parts of scores without the evidence of the joint tail."""
+    return parts._replace(joint=None, joint_of_row=None)
 
 
 def _own_cells(parts: Parts) -> Floats:

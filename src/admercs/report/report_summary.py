@@ -26,7 +26,10 @@ def threshold_meaning(contamination: str | float | dict[str, float]) -> str:
     """State where the threshold between normal and anomalous comes from."""
     start = "Rows above the threshold are flagged:"
     if contamination == "auto":
-        return f"{start} an ordinary row lies above it with a chance of about 1 in 500."
+        return (
+            f"{start} an ordinary row lies above it with a chance of about 1 in 500. "
+            "No more than 1% are flagged unless they stand out from the rest."
+        )
     if isinstance(contamination, dict):
         what, value = next(iter(contamination.items()))
         return f"{start} it was set by hand to {what} {value:g}."
