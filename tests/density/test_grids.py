@@ -47,3 +47,13 @@ def test_few_rows_get_few_cells():
     sizes = [int(count_one(np.random.default_rng(0).normal(size=n))[1].size[0]) for n in (20, 5000)]
     assert sizes == [768, 6144]
     assert tail_share(np.array([1.0])) == 0.25
+
+
+def test_cells_are_no_narrower_than_what_floats_tell_apart():
+    x = np.full(400, 1.55)
+    x[::3] = np.nextafter(1.55, 0)
+    x[-1] = 1.55 + 2e-16
+    grids = place(x)
+    assert (grids.width >= np.spacing(1.0)).all()
+    steps = grids.left[0] + np.arange(20) * grids.width[0]
+    assert (np.diff(steps) > 0).all()

@@ -69,6 +69,8 @@ def lay_grids(centre: Floats, central: Floats, n: Ints) -> Grids:
     central = np.clip(central, 1e-304, 1e304)
     bits = np.ceil(np.log2(np.maximum(8 * n, 1))).astype(np.int64)
     cells = np.int64(1) << np.clip(bits, 9, 12)
+    # Numbers that are closer than the next float cannot be told apart: nor need cells be.
+    central = np.maximum(central, cells * np.spacing(abs(centre)))
     return Grids(centre - central * (CORE / 2), central / cells, pointers(cells * 3 // 2))
 
 
