@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,70 @@ def test_without_relations(orders: pd.DataFrame) -> None:
     model = ADMERCS(method=replace(Method(), relations=None)).fit(orders)
     assert model.relations_ == []
     assert model.model_.related == {}
+
+
+def make_invoices(n: int = 600) -> pd.DataFrame:
+    """Return rows with a length and a weight that follows from it, and three amounts."""
+    rng = np.random.default_rng(0)
+    length = np.round(rng.normal(175, 8, n), 1)
+    net, vat = np.round(rng.gamma(2, 100, n), 2), np.round(rng.gamma(2, 20, n), 2)
+    return pd.DataFrame(
+        {
+            "length": length,
+            "weight": np.round(length * 1.1 - 10 + rng.normal(0, 1, n), 1),
+            "net": net,
+            "vat": vat,
+            "total": np.round(net + vat, 2),
+        }
+    )
+
+
+def test_a_small_expected_value_is_not_rounded_to_nothing() -> None:
+    table = make_invoices()
+    table.loc[3, "weight"] = 180_800.0
+    reason = ADMERCS().fit(table).explain(table.loc[[3]])[0].reasons[0]
+    expected = 1.1 * table.loc[3, "length"] - 10
+    said = re.search(r"expected ([\d.]+), here 180,800", reason.text)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(expected, rel=0.03)
+
+
+def test_a_small_difference_is_visible() -> None:
+    table = make_invoices()
+    table.loc[3, ["net", "vat", "total"]] = 1203.18, 252.67, 1455.88
+    text = ADMERCS().fit(table).explain(table.loc[[3]])[0].reasons[0].text
+    assert "1455.88" in text
+    assert "1455.85" in text
+
+
+def test_repairs_stay_within_what_columns_have() -> None:
+    table = make_invoices()
+    places = range(0, 60, 4)
+    for row in places:
+        table.loc[row, "total"] = table.loc[row, "net"] / 3
+    model = ADMERCS().fit(table)
+    for row in model.explain(table.loc[[*places]]):
+        assert row.repairs
+        for repair in row.repairs:
+            for cell in (repair, *repair.also):
+                low, high = table[cell.column].min(), table[cell.column].max()
+                is_exchange = cell.typical is None
+                assert is_exchange or low <= cell.expected <= high
+
+
+def test_any_cell_of_a_broken_relation_may_be_the_wrong_one() -> None:
+    table = make_invoices()
+    truth = table.copy()
+    rng, places = np.random.default_rng(1), range(0, 60, 5)
+    for row in places:
+        table.loc[row, "vat"] = truth["vat"][rng.integers(len(table))]
+    model = ADMERCS().fit(table)
+    tried = {(each.label, r.column): r for each in model.explain(table) for r in each.repairs}
+    known = [row for row in places if abs(table["vat"] - truth["vat"])[row] > 5]
+    for row in known:
+        repairs = [r for column in ("net", "vat", "total") if (r := tried.get((row, column)))]
+        assert len(repairs) > 1
+        assert any(
+            r.column == "vat" and r.expected == pytest.approx(truth.loc[row, "vat"])
+            for r in repairs
+        )

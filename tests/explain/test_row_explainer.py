@@ -145,3 +145,10 @@ def test_large_whole_numbers_keep_their_digits() -> None:
     said = [int(text.replace(",", "")) for text in re.findall(r"1,152[\d,]+\d", reason.text)]
     assert said == sorted(said)
     assert said[-1] == 2**60 + 5000
+
+
+def test_nothing_follows_where_either_of_two_values_may_be_wrong() -> None:
+    model = ADMERCS().fit([["cat", "meow"], ["dog", "woof"]] * 100)
+    row = model.explain([["cat", "woof"]])[0]
+    assert len({repair.column for repair in row.repairs}) == 2
+    assert row.reasons[0].text.endswith("x0 does not fit either.")

@@ -144,8 +144,8 @@ class ExplainMixin:
         >>> pets["legs"] = [4] * 200
         >>> model = ADMERCS().fit(pets)
         >>> new = {"pet": ["cat", "dog"], "says": ["meow", "meow"], "legs": [4, 4]}
-        >>> model.repair(new)["text"]
-        []
+        >>> print(*model.repair(new)["text"])
+        If says were woof instead of meow, nothing about this row would be odd.
         """
         check_is_fitted(self)
         if is_dask(X):

@@ -51,11 +51,17 @@ def broken_sentence(words: ModelWords, relation: int, values: Floats) -> str:
         return f"{general}, but here {shown[0]} > {shown[1]}."
     related, block = RelatedCells(words.access.model), values[:, None]
     first = columns[0]
-    step = 2 * formula.tolerance or first.step / 10
-    if not formula.exact:
-        step = max(abs(float(values[relation])) / 20, first.step / 10)
     expected = formula.expected(related.plain(relation, block)[1:])
-    target = first.text(float(related.working(attributes[0], expected)[0]), step)
+    right_value = float(related.working(attributes[0], expected)[0])
+    # The difference has to be visible, and a small expected value must not be rounded to 0.
+    apart = abs(own[0] - right_value)
+    size = min(apart, abs(float(expected[0])) or apart) / 20
+    if formula.exact:
+        step = min(2 * formula.tolerance or first.step / 10, size)
+    else:
+        step = max(size, min(first.step / 10, apart))
+    target = first.text(right_value, step)
+    shown[0] = first.exact_text(own[0], step)
     if not formula.exact:
         return f"{general}; expected {target}, here {shown[0]}."
     right = formula.words(["", *shown[1:]]).partition("= ")[2]

@@ -18,7 +18,7 @@ from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical,
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
 from admercs.explain.stated_words import StatedCell, stated_sentence
-from admercs.pipeline.repair_search import Repaired
+from admercs.pipeline.repair_search import Repaired, Replacement
 
 if TYPE_CHECKING:
     from admercs.explain.scored_rows import ScoredRows
@@ -37,6 +37,8 @@ _STRONG = 0.5
 # The culprit's own view comes first if it is at least this strong, relative to all that follows
 # from it. A view follows from it if the repair leaves at most half of its evidence.
 _OWN, _LEFT = 0.1, 0.5
+# Two repairs of different cells remove the same if the second removes at least this share.
+_SAME = 0.99
 
 
 @dataclass
@@ -92,7 +94,8 @@ class RowExplainer:
         negligible = 0.0 if top is None else NEGLIGIBLE * evidence
         found = self.repaired.replacements[row]
         is_told = evidence > self.usual and bool(found) and found[0].removed > evidence / 2
-        views = self._merged_views(row, negligible, found[0].cells if is_told else ())
+        culprits = found[0].cells if is_told and not _is_open(found) else ()
+        views = self._merged_views(row, negligible, culprits)
         listed = views
         if top is not None:
             listed = [view for view in views[:top] if view.total >= MIN_SHARE * evidence]
@@ -297,6 +300,15 @@ class RowExplainer:
     def _foremost_names(self, amounts: Floats) -> list[str]:
         names = (self.words.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES))
         return list(dict.fromkeys(names))
+
+
+def _is_open(found: list[Replacement]) -> bool:
+    """Tell whether a repair of other cells removes as much as the first: either may be wrong."""
+    first, *others = found
+    return any(
+        each.removed >= _SAME * first.removed and not {*each.cells} & {*first.cells}
+        for each in others
+    )
 
 
 def _by_name(names: list[str], amounts: list[float]) -> dict[str, float]:

@@ -20,6 +20,12 @@ class RelatedCells:
         self._origin = np.array([float(column.origin) for column in used])
         self._is_whole = np.array([column.display in ("integer", "date") for column in used])
         self._days = np.array([days_per_step(column.unit) for column in used])
+        ends = [
+            (-np.inf if column.low is None else column.low,
+             np.inf if column.high is None else column.high)
+            for column in used
+        ]  # fmt: skip
+        self._low, self._high = np.array(ends).T
 
     def plain(self, relation: int, block: Floats) -> list[Floats]:
         """Return the cells of a relation (from attributes x rows) as numbers or days."""
@@ -34,12 +40,33 @@ class RelatedCells:
         """Return numbers or days as working values of an attribute."""
         return np.asarray(plain / self._days[attribute] - self._origin[attribute])
 
+    def suspects(self, relation: ShortInts, evidence: Floats) -> tuple[ShortInts, Floats]:
+        """Let each broken equation speak about all of its cells: any of them may be wrong.
+
+        Exact relations do so only: solved for another cell, a rough relation is no good prediction.
+        `relation` (attributes x rows) says by which one a cell is scored, −1: none. Also return
+        the evidence that each cell may be to blame for.
+        """
+        speaks, blamed = relation.copy(), evidence.copy()
+        for r, attributes in self.cells.items():
+            if not self.formulas[r].exact:
+                continue
+            cells = list(attributes)
+            credited = relation[cells] == r
+            shared = np.where(credited, evidence[cells], 0.0).sum(axis=0)
+            for m, own in zip(cells, credited, strict=True):
+                other = (shared > 0) & ~own
+                blamed[m] += np.where(other, shared, 0.0)
+                speaks[m, other & (speaks[m] < 0)] = r
+        return speaks, blamed
+
     def correct(
         self, block: Floats, relation: ShortInts, cell: Ints, row: Ints, to: Floats
     ) -> None:
         """Write into `to` what cells of rows should be by the relations that speak about them.
 
-        `relation` (attributes x rows) says which do, −1: none.
+        `relation` (attributes x rows) says which do, −1: none. A value that no training row
+        reaches is no right value.
         """
         speaks = relation[cell, row]
         for r in np.unique(speaks[speaks >= 0]).tolist():
@@ -50,5 +77,5 @@ class RelatedCells:
                 solved = self.working(m, self.formulas[r].solve(place, columns))
                 if self._is_whole[m]:
                     solved = np.rint(solved)
-                known = np.isfinite(solved)
+                known = (solved >= self._low[m]) & (solved <= self._high[m])
                 to[some[known]] = solved[known]

@@ -109,11 +109,13 @@ class RepairSearch:
     def _promising(self, parts: Parts, most: int) -> Ints:
         """Return the cells of each row (cells x rows) that may be to blame for most evidence.
 
-        A cell can only remove its own evidence, and that of cells that are predicted from it. Cells
-        that cannot remove enough are -1.
+        A cell can only remove its own evidence, that of cells that are predicted from it, and that
+        of a broken equation, whichever of its cells has it. Cells that cannot remove enough are -1.
         """
         cells, evidence = _own_cells(parts), parts.evidence()
         bound = cells.copy()  # by attribute
+        if parts.relation is not None:
+            _, bound = self._related.suspects(parts.relation, cells)
         target, row = np.nonzero(cells > LEAST_SHARE / 10 * evidence)
         node, own = parts.leaf[target, row], cells[target, row]
         while len(node):
@@ -133,7 +135,8 @@ class RepairSearch:
         leaf = parts.leaf[cell, row]
         expected, own = self._expected.at(leaf), values[cell, row]
         if parts.relation is not None:
-            self._related.correct(values, parts.relation, cell, row, expected)
+            speaks, _ = self._related.suspects(parts.relation, _own_cells(parts))
+            self._related.correct(values, speaks, cell, row, expected)
         other = ~((expected == own) | (np.isnan(expected) & np.isnan(own)))
         nodes = self._expected.nodes(leaf)
         trials = Trials(row, cell[:, None], expected[:, None], nodes[:, None])
