@@ -19,7 +19,6 @@ ADDED = {
     "facets": 450,
     "what texts resemble, columns that determine each other": 930,
     "repairs": 800,
-    "joint tail": 340,
     "values as findings": 250,
     "wide tables": 450,
     "rows compared in tables of any size": 420,

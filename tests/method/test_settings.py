@@ -40,7 +40,6 @@ OPTIONAL: dict[str, Any] = {
     "feedback.spread": None,
     "feedback.centred": False,
     "feedback.most": None,
-    "joint_tail": None,
     "neighbours": None,
     "neighbours.isolation": None,
     "relations": None,

@@ -17,7 +17,6 @@ from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.lookup import read_likelihood, to_log_density, typical_region, typical_values
 from admercs.method.feedback import mean_score
-from admercs.method.joint_tail import UNIT, read_surprise
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.score import Parts
 from admercs.table.columns import Column
@@ -216,18 +215,6 @@ class ModelAccess:
         """Tell which rows are at least twice as far from the nearest rows as the median row."""
         known: Any = self.model.references
         return np.asarray((known.compare(values).distance >= 2 * known.usual).any(axis=1))
-
-    def nearness(self, values: Floats) -> dict[int, tuple[float, bool]]:
-        """Return, for each numeric attribute, the share of rows at a value or beyond, and where.
-
-        A value is at the upper half of its column or at the lower.
-        """
-        near = {}
-        for end in self.model.ends:
-            own = values[[end.column]]
-            surprise = float(read_surprise(end, own)[0]) / UNIT
-            near[end.column] = math.exp(-surprise) / 2, bool(own[0] >= end.middle)
-        return near
 
     def is_training_data(self, table: Prepared, first: int) -> bool:
         """Tell whether a table seems to be the training table's rows from number ``first`` on."""

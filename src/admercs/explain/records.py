@@ -19,7 +19,7 @@ import numpy as np
 
 ConditionKind = Literal["interval", "values", "excluded", "missing", "recorded"]
 TypicalKind = Literal["intervals", "values", "missing", "recorded"]
-ReasonKind = Literal["pattern", "relation", "context", "isolation", "neighbours", "joint"]
+ReasonKind = Literal["pattern", "relation", "context", "isolation", "neighbours"]
 FrameKind = Literal["pandas", "polars"]
 Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
 
@@ -170,9 +170,9 @@ class Reason(Record):
     """One reason for a row's score.
 
     The row breaks a pattern or a relation between columns, is in an anomalous context, is unlike
-    all other rows (isolation), is like rows that are anomalous (neighbours), or is near the ends of
-    several columns at once (joint). ``conditions`` are what the row has in common with the ``n``
-    training rows it is compared with; without any, these are the whole table.
+    all other rows (isolation), or is like rows that are anomalous (neighbours). ``conditions`` are
+    what the row has in common with the ``n`` training rows it is compared with; without any, these
+    are the whole table.
     """
 
     kind: ReasonKind

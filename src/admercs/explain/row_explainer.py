@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from admercs.explain.scored_rows import ScoredRows
 
 # Kinds of reasons are named as the parts of the evidence.
-KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours", "joint")
+KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours")
 # Reasons about the row as a whole; they are listed behind the others.
-OF_ROW = ("isolation", "neighbours", "joint")
+OF_ROW = ("isolation", "neighbours")
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
 # Of similar rows and of attributes in which rows differ, so many are named, if they contribute at
@@ -215,8 +215,10 @@ class RowExplainer:
         if view.kind == "context":
             score = self.access.mean_score(view.leaf)
             return replace(reason, text=sentences.context_sentence(who, score))
-        if view.kind in ("neighbours", "isolation", "joint"):
-            return self._about_row(reason, row)
+        if view.kind == "neighbours":
+            return self._neighbours(reason, row)
+        if view.kind == "isolation":
+            return self._isolation(reason, row)
         if cell is not None:
             return reason
         likelihood = math.exp(self.log_omega[attribute, row])
@@ -255,12 +257,6 @@ class RowExplainer:
         said = stated_sentence(column, cell, names, self.words.noun)
         return replace(reason, likelihood=math.exp(log_omega), text=said)
 
-    def _about_row(self, reason: Reason, row: int) -> Reason:
-        """Add what a reason that is not about a single value needs."""
-        if reason.kind == "neighbours":
-            return self._neighbours(reason, row)
-        return (self._isolation if reason.kind == "isolation" else self._joint)(reason, row)
-
     def _broken(self, reason: Reason, relation: int, attribute: int, values: Floats) -> Reason:
         """Add the other columns of a relation that a row breaks, and how it does."""
         others = [m for m in self.access.model.related[relation] if m != attribute]
@@ -284,14 +280,6 @@ class RowExplainer:
         label, far = self.rows.names(nearest), bool(self._is_far[row])
         text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
         return replace(reason, rows=(nearest,), labels=(label,), text=text)
-
-    def _joint(self, reason: Reason, row: int) -> Reason:
-        """Add the columns near whose ends the row mostly is, and how near."""
-        ends = self.access.nearness(self.values[:, row])
-        foremost = _foremost(self.evidence["joint"][:, row], NAMED_ROWS)
-        parts = [sentences.end_clause(self.words.column(m).name, *ends[m]) for m in foremost]
-        text = sentences.joint_sentence(self.words.noun, parts)
-        return replace(reason, text=text)
 
     @cached_property
     def _is_far(self) -> Bools:

@@ -106,19 +106,6 @@ def neighbours_sentence(noun: Noun, rows: list[str], names: list[str]) -> str:
     )
 
 
-def end_clause(name: str, share: float, high: bool) -> str:
-    """State that a value is among the highest or lowest of its column."""
-    return f"{name} (among the {'highest' if high else 'lowest'} {percent(share)})"
-
-
-def joint_sentence(noun: Noun, parts: list[str]) -> str:
-    """State that a row is near the ends of several columns at once."""
-    return (
-        f"This {noun.singular} is near the ends of several columns at once, "
-        f"mostly of {join(parts, 'and')}."
-    )
-
-
 def isolation_sentence(noun: Noun, nearest: str, names: list[str], *, far: bool) -> str:
     """State that hardly any row is like a row, and how the nearest one differs."""
     few = f"Few {noun.plural} are much like this one"

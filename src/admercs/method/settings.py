@@ -200,15 +200,6 @@ class Feedback:
 
 
 @dataclass(frozen=True)
-class JointTail:
-    """Values near the ends of several columns at once are odd together."""
-
-    # How much they count: the weight times how well columns and evidence agree, and at most this.
-    weight: float = 16.0
-    most: float = 2.5
-
-
-@dataclass(frozen=True)
 class Isolation:
     """A row whose nearest rows are further away than those of the median row is odd."""
 
@@ -305,7 +296,6 @@ class Method:
     ancestor: Ancestor | None = field(default_factory=Ancestor)
     evidence: Odds | NoisyOr = field(default_factory=Odds)
     feedback: Feedback | None = field(default_factory=Feedback)
-    joint_tail: JointTail | None = field(default_factory=JointTail)
     neighbours: Neighbours | None = field(default_factory=Neighbours)
     relations: Relations | None = field(default_factory=Relations)
     flagging: Flagging = field(default_factory=Flagging)
@@ -394,7 +384,6 @@ PAPER = Method(
     ancestor=None,
     evidence=NoisyOr(),
     feedback=Feedback(spread=None, effective_size=None, most=None, candidates=None, ranges=None),
-    joint_tail=None,
     neighbours=None,
     relations=None,
 )

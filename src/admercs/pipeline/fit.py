@@ -11,14 +11,6 @@ import numpy as np
 
 from admercs.arrays import Floats, Keys
 from admercs.method.border import find_zones
-from admercs.method.joint_tail import (
-    QUANTILES,
-    EndsOfRows,
-    JointScale,
-    learn_joint_tail,
-    sum_products,
-    sum_surprises,
-)
 from admercs.method.scoring_nodes import ScoringNodes, find_scoring_nodes
 from admercs.method.settings import Method
 from admercs.pipeline.column_order import order_columns
@@ -36,7 +28,7 @@ from admercs.pipeline.grow import (
 from admercs.pipeline.made_columns import make_columns
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.rows import Kept, Rows
-from admercs.pipeline.score import odds_of, score_strongest
+from admercs.pipeline.score import score_strongest
 from admercs.table.prepared import Prepared
 from admercs.table.reading_frame import TableReading, choose_readings, with_columns
 from admercs.table.readings import ReadingRules
@@ -97,7 +89,7 @@ def fit_model(
     )
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
-    base, keys, ends, strongest = (rows.pick(scored, k) for k in range(4))
+    base, keys, strongest = (rows.pick(scored, k) for k in range(3))
     evidence, n_iter = base, 1
     if method.feedback is not None:
         search = ContextSearch(rows, model, binning, codes, leaves, evidence)
@@ -106,7 +98,6 @@ def fit_model(
         model = replace(model, contexts=contexts)
     ranks, kept = rank_columns(model, binning, code_counts), RowParts(codes, leaves, keys, base)
     model, evidence = compare_rows(rows, model, ranks, kept, evidence)
-    model, evidence = add_joint_tail(rows, model, ends, evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))
     return Fitted(model, evidence, quantiles, n_iter, partial(rows.quantiles, strongest))
@@ -114,18 +105,15 @@ def fit_model(
 
 def score_piece(
     table: Prepared, leaves: Leaves, model: Model, n_jobs: int
-) -> tuple[Floats, Keys, EndsOfRows | None, Floats]:
+) -> tuple[Floats, Keys, Floats]:
     """Return what pieces tell of their rows when they are scored first.
 
-    That is their evidence, their keys (none where rows are not compared), how near they are to the
-    ends of their columns, and the evidence of the oddest value of each.
+    That is their evidence, their keys (none where rows are not compared), and the evidence of the
+    oddest value of each.
     """
-    ends = None
-    if model.method.joint_tail is not None and model.ends:
-        ends = sum_surprises(model.ends, table.column, table.n_rows)
     keys = np.empty((table.n_rows if model.method.neighbours is not None else 0, 2), np.uint64)
     evidence, strongest = score_strongest(model, table, n_jobs, leaves, keys)
-    return evidence, keys, ends, strongest
+    return evidence, keys, strongest
 
 
 def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNodes) -> Keys:
@@ -137,25 +125,3 @@ def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNo
 
     total: Keys = np.bitwise_or.reduce(rows.for_each("conditions", find, forest.n_trees))
     return total
-
-
-def add_joint_tail(rows: Rows, model: Model, ends: Kept, evidence: Kept) -> tuple[Model, Kept]:
-    """Learn how much it counts to be near the ends of several columns at once."""
-    settings = model.method.joint_tail
-    if settings is None or not model.ends:
-        return model, evidence
-    total = rows.pick(ends, 0)
-    sums = rows.merge(sum, rows.pick(ends, 1))
-    products = rows.merge(sum, rows.keep("", sum_products, total, evidence))
-    middle, high = rows.quantiles(total, np.array(QUANTILES)).tolist()
-    scale = learn_joint_tail(settings, sums, products, middle, high)
-    if scale is None:
-        return model, evidence
-    shared = (scale, odds_of(model.method))
-    evidence = rows.keep("", with_joint_tail, total, evidence, shared=shared)
-    return replace(model, joint_tail=scale), evidence
-
-
-def with_joint_tail(total: Floats, evidence: Floats, scale: JointScale, odds: float) -> Floats:
-    """Return the evidence of a piece's rows with that of the joint tail."""
-    return evidence + scale.added(total, evidence, odds)

@@ -12,10 +12,9 @@ from admercs.density.likelihoods import Likelihoods
 from admercs.facets.relations import RELATION, formula_of
 from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
-from admercs.method.joint_tail import ColumnEnd, JointScale, find_ends
 from admercs.method.neighbours import ReferenceRows
 from admercs.method.scoring_nodes import ScoringNodes
-from admercs.method.settings import Method, Tail
+from admercs.method.settings import Method
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 
@@ -38,7 +37,6 @@ class Model:
     zones: BorderZones | None
     redundant: Keys  # per node: bit k is set when the k-th condition of its path can be left out
     contexts: Contexts = field(default_factory=Contexts.none)  # the anomalous ones
-    joint_tail: JointScale | None = None
     references: ReferenceRows | None = None
     # Of the evidence of the training rows, at the levels `QUANTILE_LEVELS`.
     evidence_quantiles: Floats = field(default_factory=lambda: np.empty(0))
@@ -47,12 +45,6 @@ class Model:
     def is_facet(self) -> Bools:
         """Whether an attribute is made of the table's columns."""
         return np.array([column.facet is not None for column in self.schema.used])
-
-    @cached_property
-    def ends(self) -> list[ColumnEnd]:
-        """The ends of the numeric columns of the table."""
-        shares = (self.method.tail or Tail()).shares
-        return find_ends(self.likelihoods, self.forest.root, self.is_facet, shares)
 
     @property
     def positions(self) -> Ints:

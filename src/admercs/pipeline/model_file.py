@@ -24,7 +24,6 @@ from admercs.atomic import atomic_write
 from admercs.density.likelihoods import Likelihoods
 from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
-from admercs.method.joint_tail import JointScale
 from admercs.method.neighbours import RankDistance, ReferenceRows
 from admercs.method.scoring_nodes import ScoringNodes
 from admercs.method.settings import Method
@@ -72,7 +71,6 @@ def save_model(path: str | os.PathLike[str], model: Model, extra: dict[str, Any]
         "schema": model.schema.to_dict(),
         "method": model.method.to_dict(),
         "n_rows": model.n_rows,
-        "joint_tail": model.joint_tail and model.joint_tail._asdict(),
         "references": numbers,
         "extra": extra,
     }
@@ -217,8 +215,7 @@ def _build(
     parts: dict[str, Any] = {
         name: kind(**rooms[name]) if name in rooms else None for name, kind in _PARTS.items()
     }
-    joint_tail = header["joint_tail"] and JointScale(**header["joint_tail"])
     return Model(
-        schema=schema, method=method, n_rows=header["n_rows"], joint_tail=joint_tail,
+        schema=schema, method=method, n_rows=header["n_rows"],
         **parts, **rooms[""],
     )  # fmt: skip

@@ -119,7 +119,6 @@ MEMBERS = (
 
 # The fields of the header and their types; several types in a tuple are alternatives.
 REFERENCE_FIELDS = {"typical": float, "weight": float}
-JOINT_FIELDS = {"middle": float, "slope": float}
 FIELDS: dict[str, Any] = {
     "format": str,
     "format_version": int,
@@ -127,7 +126,6 @@ FIELDS: dict[str, Any] = {
     "schema": dict,
     "method": dict,
     "n_rows": int,
-    "joint_tail": (JOINT_FIELDS, None),
     "references": (REFERENCE_FIELDS, None),
     "extra": {
         "parameters": {

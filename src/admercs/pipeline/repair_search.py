@@ -6,8 +6,7 @@ makes others odd that are predicted from it. Values of two columns may also have
 Where no single repair suffices, two cells are replaced.
 
 What counts is a row's *own* evidence, that of patterns and of isolation. What it has by association
-stays: a repair is about the row's values, not about other rows. So does that of the joint tail: no
-single cell makes it.
+stays: a repair is about the row's values, not about other rows.
 """
 
 from __future__ import annotations
@@ -94,7 +93,6 @@ class RepairSearch:
 
     def search(self, values: Floats, parts: Parts) -> Repaired:
         """Look for repairs of rows, given as working values (columns x rows) with their scores."""
-        parts = _without_joint(parts)
         promising = self._promising(parts, CELLS)
         least = LEAST_SHARE * parts.evidence()
         singles = self._best(values, parts, self._singles(values, parts, promising), least)
@@ -202,7 +200,7 @@ class RepairSearch:
         cells = np.array([first.cells for first in firsts])
         new = np.array([first.values for first in firsts])
         block = self._changes.made(values, parts.leaf, rows, cells, new)
-        repaired = _without_joint(self._scorer.score(block))
+        repaired = self._scorer.score(block)
         trials = self._singles(block, repaired, self._promising(repaired, SECONDS))
         trials = trials.only(np.flatnonzero(trials.cells[:, 0] != cells[trials.row, 0]))
         # Together they have to remove so much more than the best single one does.
@@ -232,11 +230,6 @@ class RepairSearch:
         starts = range(0, max(1, block.shape[1]), step)
         blocks = (np.ascontiguousarray(block[:, start : start + step]) for start in starts)
         return join_parts([self._scorer.score(each) for each in blocks])
-
-
-def _without_joint(parts: Parts) -> Parts:
-    """Return the parts of scores without the evidence of the joint tail."""
-    return parts._replace(joint=None, joint_of_row=None)
 
 
 def _own_cells(parts: Parts) -> Floats:

@@ -12,8 +12,7 @@ The order of the steps:
 8. `odds`: the least likely view becomes evidence;
 9. `strongest view`: of a column and its facets, the one with most evidence counts;
 10. `contexts`: anomalous contexts add evidence to their rows;
-11. `neighbours`: rows far from all others have more, and those like odd rows;
-12. `joint tail`: rows near the ends of several columns at once have more.
+11. `neighbours`: rows far from all others have more, and those like odd rows.
 
 A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
 Every row is computed on its own, so results do not depend on how a table is cut.
@@ -34,7 +33,6 @@ from admercs.method.border import BorderStep
 from admercs.method.broken_relations import RelationStep
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
-from admercs.method.joint_tail import JointTailStep
 from admercs.method.neighbours import Nearest
 from admercs.method.odds import pattern_evidence
 from admercs.method.reference_sample import key_rows
@@ -54,9 +52,8 @@ LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep | RelationS
 class Parts(NamedTuple):
     """What the model says about a block of rows; arrays are columns x rows.
 
-    The evidence of a row is the sum over columns of ``pattern`` and ``context``, and ``alone``,
-    ``passed`` and ``joint_of_row``, which ``isolation``, ``neighbours`` and ``joint`` credit to
-    columns where that is asked for.
+    The evidence of a row is the sum over columns of ``pattern`` and ``context``, and ``alone`` and
+    ``passed``, which ``isolation`` and ``neighbours`` credit to columns where that is asked for.
     """
 
     leaf: ShortInts  # the leaf (node number) the row falls into
@@ -65,16 +62,14 @@ class Parts(NamedTuple):
     pattern: Floats  # evidence of the value
     context: Floats | None  # evidence of sitting in an anomalous context
     alone: Floats | None = None  # of each row: evidence of being far from all rows, …
-    passed: Floats | None = None  # … of being like odd rows, …
-    joint_of_row: Floats | None = None  # … and of being near the ends of several columns at once
+    passed: Floats | None = None  # … and of being like odd rows
     isolation: Floats | None = None  # the same by column
     neighbours: Floats | None = None
-    joint: Floats | None = None
     relation: ShortInts | None = None  # the attribute of the relation whose view counts, or -1
 
     def cells(self) -> Floats:
         """Return the evidence per column and row."""
-        parts = (self.pattern, self.context, self.isolation, self.neighbours, self.joint)
+        parts = (self.pattern, self.context, self.isolation, self.neighbours)
         return sum_in_order([part for part in parts if part is not None])
 
     def evidence(self) -> Floats:
@@ -82,8 +77,8 @@ class Parts(NamedTuple):
         by_column = [
             sum_in_order(part) for part in (self.pattern, self.context) if part is not None
         ]
-        by_row = (self.alone, self.passed, self.joint_of_row)
-        return sum_in_order([*by_column, *(part for part in by_row if part is not None)])
+        by_row = (part for part in (self.alone, self.passed) if part is not None)
+        return sum_in_order([*by_column, *by_row])
 
     def nodes(self, model: Model) -> ShortInts:
         """Return the node whose view counts."""
@@ -162,9 +157,6 @@ class Scorer:
             self._steps.append(step)
         if method.feedback is not None and len(model.contexts.leaf):
             self._contexts = ContextStep(model.contexts, forest, method.feedback, method.evidence)
-        self._joint = None
-        if model.joint_tail is not None:
-            self._joint = JointTailStep(model.ends, model.joint_tail, odds_of(method))
 
     def score(self, block: Floats, leaf: ShortInts | None = None, cells: bool = True) -> Parts:
         """Return all there is to say about the rows of a block (columns x rows).
@@ -181,9 +173,6 @@ class Scorer:
                 by_column, added = known.credit(block, zero if alone is None else alone, passed)
                 parts = parts._replace(neighbours=added)
                 parts = parts if alone is None else parts._replace(isolation=by_column)
-        if self._joint is not None:
-            in_all, joint = self._joint.apply(block, parts.evidence())
-            parts = parts._replace(joint=joint, joint_of_row=in_all)
         return parts
 
     def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
