@@ -25,7 +25,7 @@ def bell(mean, spread, n, start, step, points=81, **more):
 
 def columns():
     def column(name, role, kind, **more):
-        empty = {"missing": 0.0, "evidence": 0.0, "remark": "", "axis": "number"}
+        empty = {"missing": 0.0, "evidence": 0.0, "remark": "", "axis": "number", "findings": []}
         return {"name": name, "role": role, "kind": kind, "distribution": None, **empty, **more}
 
     day = 86_400_000
@@ -41,7 +41,14 @@ def columns():
         column(
             "number plate", "set aside", "text", remark="not used: nearly every value is different"
         ),
-        column("model", "nominal", "text", evidence=0.12, distribution=models),
+        column(
+            "model",
+            "nominal",
+            "text",
+            evidence=0.12,
+            distribution=models,
+            findings=[{"text": f"model: 999 categories and 1 text, {HOSTILE} (row 7)"}],
+        ),
         column(
             "production date",
             "numeric",
@@ -201,6 +208,17 @@ def sample(n_rows=120):
                 "shares": [[2, 0.93], [3, 0.06], [4, 0.01]],
             },
             bell(1450, 60, 340, 1250, 5, missing=0.01),
+        ],
+        "values": [
+            {
+                "label": "row 7",
+                "column": 1,
+                "value": HOSTILE,
+                "expected": ATTRIBUTE,
+                "slip": "a typing error?",
+                "evidence": 5.1,
+                "text": "Rows typically have model = City (99%), but this row has " + HOSTILE + ".",
+            },
         ],
         "rows": rows,
         "contexts": [
