@@ -86,7 +86,9 @@ def tree_nodes(model: ADMERCS) -> list[Node]:
 
 
 def leaves(model: ADMERCS, X: Any) -> ShortInts:
-    """Return the leaf of each row in each tree: rows x columns in use, as node numbers.
+    """Return the leaf of each row in each tree, as node numbers.
+
+    The result is rows x trees: those of the columns in use, then those of their facets.
 
     Examples
     --------
@@ -95,8 +97,8 @@ def leaves(model: ADMERCS, X: Any) -> ShortInts:
     >>> X = make_synth_c(0).X
     >>> model = ADMERCS().fit(X)
     >>> found = inspect.leaves(model, X)
-    >>> found.shape, inspect.tree_nodes(model)[found[0, 1]].target
-    ((1000, 2), 'x1')
+    >>> len(found), inspect.tree_nodes(model)[found[0, 1]].target
+    (1000, 'x1')
     """
     return _walk(model, X)[1][np.argsort(model.model_.positions)].T
 

@@ -29,9 +29,9 @@ def test_every_row_of_the_demo_can_be_opened(open_page, demo):
     for opener in page.locator("#rows .opener").all():
         opener.click()
         assert page.locator(".detail .reason").count() >= 1
-        # A reason about similar rows lists them and has no picture.
+        # Reasons about similar rows, relations and what a text resembles have no picture.
         told = page.locator(".detail .reason").filter(has_not_text="like this one")
-        assert page.locator(".detail .reason svg").count() == told.count()
+        assert page.locator(".detail .reason svg").count() <= told.count()
         assert "NaN" not in page.locator(".detail").inner_html()
         assert "undefined" not in page.locator(".detail").inner_html()
 

@@ -53,7 +53,15 @@ def test_scores_do_not_depend_on_the_order_of_columns(make: Any, data: st.DataOb
     Y = X[:, order] if isinstance(X, np.ndarray) else X.iloc[:, order]
     one, other = ADMERCS().fit(X), ADMERCS().fit(Y)
     np.testing.assert_array_equal(one.score_samples(X), other.score_samples(Y))
-    np.testing.assert_array_equal(one.score_cells(X)[:, order], other.score_cells(Y))
+    # Of columns that are copies of each other, an equation has the evidence of one. Which one it is
+    # cannot follow from their content.
+    columns = np.asarray(X, dtype=object).T.tolist()
+    copies = [columns.index(column) for column in columns]
+    cells, again = one.score_cells(X), other.score_cells(Y)[:, np.argsort(order)]
+    for first in set(copies):
+        same = np.array(copies) == first
+        total = [np.sort(each[:, same]).sum(axis=1) for each in (cells, again)]
+        np.testing.assert_array_equal(*total)
     assert one.offset_ == other.offset_
 
 
