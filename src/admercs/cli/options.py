@@ -74,8 +74,8 @@ completion: print a script that completes commands and options in a shell
 # Options as help shows them: the name, what it takes, two blanks, what it does.
 _LEARNING = f"""
 --contamination SHARE  flag this share of the rows, such as 0.01, instead of finding the line
-    automatically (an ordinary row is then flagged with a chance of 1 in 500, and no more than 1%
-    of the rows unless they stand out from the rest)
+    automatically (an ordinary row is then flagged with a chance of 1 in 500, and no more than 1 in
+    100 rows are unless they stand out from the rest)
 --threshold SCORE  flag rows above this score
 --novelty  the rows are known to be normal: trust all of them, and draw the line for new rows
 --reference FILE  learn from the rows of this file, which are known to be normal, and look at TABLE
