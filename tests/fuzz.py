@@ -88,7 +88,8 @@ def make_extra() -> dict[str, Any]:
         "dayfirst": None,
         "verbose": 0,
     }
-    return {"parameters": parameters, "offset": -3.0, "value_line": 2.0, "n_iter": 2}
+    lines = {"offset": -3.0, "suspicious_line": 2.5, "value_line": 2.0}
+    return {"parameters": parameters, **lines, "n_iter": 2}
 
 
 def unpack(path: Path) -> Members:

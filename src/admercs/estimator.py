@@ -19,7 +19,12 @@ from admercs.arrays import Floats, Ints
 from admercs.explain.explain_mixin import is_dask
 from admercs.facets import prepare
 from admercs.method.settings import Method
-from admercs.method.threshold import Quantiles, automatic_threshold, stated_threshold
+from admercs.method.threshold import (
+    Quantiles,
+    automatic_threshold,
+    stated_threshold,
+    suspicious_from,
+)
 from admercs.pipeline.cross_fit import with_unseen_evidence
 from admercs.pipeline.fit import Fitted, fit_model
 from admercs.pipeline.model import Model
@@ -35,6 +40,7 @@ from admercs.table.summary import text_category
 __all__ = ["ADMERCS", "ModelFileError"]
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+_LINES = ("offset", "suspicious_line", "value_line")
 
 
 class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
@@ -101,6 +107,9 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         Rounds until convergence.
     offset_ : float
         The line that `predict` draws on `score_samples`.
+    suspicious_line_ : float
+        The evidence from which a row is suspicious. With ``contamination="auto"`` it may be lower
+        than that from which a row is flagged: no more than 1% are, unless they stand out.
     value_line_ : float
         The line that `predict_cells` draws on the evidence of a value.
     n_features_in_ : int
@@ -252,13 +261,21 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         return ReadingRules(missing, self.decimal, self.dayfirst)
 
     def _adopt_fitted(self, fitted: Fitted) -> None:
-        line = automatic_threshold(fitted.value_quantiles, self._method().flagging)
-        self._adopt(fitted.model, -self._threshold(fitted.quantiles), fitted.n_iter, line)
+        flagging, threshold = self._method().flagging, self._threshold(fitted.quantiles)
+        is_automatic = self.contamination == "auto"
+        lines = {
+            "offset": -threshold,
+            "suspicious_line": min(threshold, suspicious_from(fitted.quantiles, flagging))
+            if is_automatic
+            else threshold,
+            "value_line": automatic_threshold(fitted.value_quantiles, flagging),
+        }
+        self._adopt(fitted.model, fitted.n_iter, lines)
 
-    def _adopt(self, model: Model, offset: float, n_iter: int, value_line: float) -> Self:
+    def _adopt(self, model: Model, n_iter: int, lines: dict[str, float]) -> Self:
         """Use a model from now on, be it fitted or read from a file."""
-        self.model_, self.offset_, self.n_iter_ = model, offset, n_iter
-        self.value_line_ = value_line
+        self.model_, self.n_iter_ = model, n_iter
+        self.offset_, self.suspicious_line_, self.value_line_ = (lines[name] for name in _LINES)
         self.n_features_in_ = len(model.schema.columns)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if model.schema.has_names:
@@ -338,8 +355,8 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         parameters["method"] = None if self.method is None else self.method.to_dict()
         parameters["nominal"] = self.nominal if self.nominal == "auto" else list(self.nominal)
         parameters["missing"] = self.missing and list(self._rules().missing)
-        extra = {"parameters": parameters, "offset": self.offset_, "n_iter": self.n_iter_}
-        extra["value_line"] = self.value_line_
+        extra = {"parameters": parameters, "n_iter": self.n_iter_}
+        extra |= {name: getattr(self, f"{name}_") for name in _LINES}
         save_model(path, self.model_, extra)
 
     @classmethod
@@ -353,7 +370,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
             detector._validate_params()
         except ValueError as error:
             raise ModelFileError(f"{path} is damaged ({error}). Save the model again.") from error
-        return detector._adopt(model, extra["offset"], extra["n_iter"], extra["value_line"])
+        return detector._adopt(model, extra["n_iter"], extra)
 
     def _threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))

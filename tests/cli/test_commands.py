@@ -398,3 +398,16 @@ def test_interrupting_ends_cleanly(tmp_path, people_csv, number, status):
     assert process.returncode == status
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_the_limit_cuts_are_counted(run, tmp_path):
+    rng = np.random.default_rng(0)
+    heavy = pa.table({f"x{k}": rng.standard_t(2, 3000) for k in range(4)})
+    csv.write_csv(heavy, tmp_path / "heavy.csv")
+    _, out, _ = run("detect", tmp_path / "heavy.csv", "--json")
+    n = json.loads(out)["suspicious"]
+    assert n > 1
+    _, out, _ = run("detect", tmp_path / "heavy.csv")
+    assert f"{n:,} more rows look suspicious: evidence above" in out
+    _, out, _ = run("detect", tmp_path / "heavy.csv", "--contamination", "0.1", "--json")
+    assert json.loads(out)["suspicious"] == 0

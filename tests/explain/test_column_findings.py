@@ -38,7 +38,7 @@ def table() -> pd.DataFrame:
 
 
 def found(model, table, cuts=()):
-    digest = Digest(model.model_, -model.offset_)
+    digest = Digest(model.model_, -model.offset_, model.suspicious_line_)
     for start, stop in zip((0, *cuts), (*cuts, len(table)), strict=True):
         piece = table.iloc[start:stop]
         digest.add(score_rows(model.model_, piece, first=start + 1, count_from=1))

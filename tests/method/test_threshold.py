@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from admercs.method.settings import Flagging
-from admercs.method.threshold import automatic_threshold
+from admercs.method.threshold import automatic_threshold, suspicious_from
 
 
 def threshold(evidence: np.ndarray, flagging: Flagging | None = None) -> float:
@@ -20,9 +20,12 @@ def test_it_is_the_formula() -> None:
     assert threshold(evidence) == pytest.approx(expected, rel=1e-9)
 
 
-def test_heavier_tails_flag_one_per_cent() -> None:
+def test_heavier_tails_flag_one_per_cent_and_more_rows_are_suspicious() -> None:
     evidence = np.random.default_rng(0).lognormal(sigma=2, size=20_000)
     assert (evidence > threshold(evidence)).mean() == pytest.approx(0.01, abs=1e-3)
+    line = suspicious_from(lambda levels: np.quantile(evidence, levels), Flagging())
+    assert line < threshold(evidence)
+    assert (evidence > line).mean() > 0.02
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1])

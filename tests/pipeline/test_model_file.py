@@ -305,6 +305,7 @@ def test_every_member_has_its_size_and_type(member: str, path: Path) -> None:
         (("extra", "offset"), float("nan")),
         (("extra", "offset"), float("-inf")),
         (("extra", "offset"), 1.0),
+        (("extra", "suspicious_line"), -1.0),
         (("extra", "value_line"), -1.0),
         (("extra", "value_line"), float("inf")),
         (("extra", "parameters", "contamination"), {}),

@@ -112,6 +112,7 @@ EXTRA = {
         "verbose": 0,
     },
     "offset": -1.0,
+    "suspicious_line": 1.0,
     "value_line": 1.0,
     "n_iter": 1,
 }

@@ -191,10 +191,12 @@ def sample(n_rows=120):
         "created": "2025-11-15T09:30:00+00:00",
         "n_rows": 1000,
         "n_columns": 6,
+        "n_suspicious": 2,
         "n_flagged": sum(r["flagged"] for r in rows),
         "threshold": {
             "score": 0.982,
             "evidence": 4.0,
+            "suspicious": 3.5,
             "meaning": "On a table without anomalies at most 1 row in 100 would lie above it.",
         },
         "histogram": {"edges": edges, "counts": counts},

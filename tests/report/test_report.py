@@ -34,8 +34,8 @@ def test_the_dict_is_json_and_complete(summary):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert set(summary) == {
         "format", "version", "generator", "name", "created", "n_rows", "n_columns", "n_trained",
-        "n_flagged", "n_association", "threshold", "histogram", "columns", "distributions", "rows",
-        "contexts", "patterns", "values",
+        "n_flagged", "n_suspicious", "n_association", "threshold", "histogram", "columns",
+        "distributions", "rows", "contexts", "patterns", "values",
     }  # fmt: skip
 
 
@@ -43,6 +43,8 @@ def test_scores_and_flags_are_the_models(summary, model, cars):
     evidence = -model.score_samples(cars)
     assert summary["n_rows"] == len(cars)
     assert summary["n_flagged"] == (model.predict(cars) == -1).sum()
+    suspicious = (-model.score_samples(cars) > model.suspicious_line_).sum()
+    assert summary["n_suspicious"] == suspicious - summary["n_flagged"]
     rows = summary["rows"]
     assert [row["row"] for row in rows] == np.argsort(-evidence, kind="stable")[
         : len(rows)
@@ -176,7 +178,7 @@ def test_a_mark_inside_no_typical_region(summary):
 
 
 def test_pieces_add_up_to_the_whole(model, cars, summary):
-    digest = Digest(model.model_, -model.offset_)
+    digest = Digest(model.model_, -model.offset_, model.suspicious_line_)
     for start in range(0, len(cars), 130):
         part = cars.iloc[start : start + 130]
         labels = list(part.index)
@@ -186,7 +188,7 @@ def test_pieces_add_up_to_the_whole(model, cars, summary):
 
 
 def test_few_rows_are_kept_of_many(model, cars):
-    digest = Digest(model.model_, -model.offset_, rows=10)
+    digest = Digest(model.model_, -model.offset_, model.suspicious_line_, rows=10)
     for start in range(0, len(cars), 50):
         digest.add(score_rows(model.model_, cars.iloc[start : start + 50], first=start))
     top = digest.top().numbers

@@ -161,6 +161,7 @@ class Findings:
                 for column in self.model.columns_
             ],
             "flagged": digest.n_flagged,
+            "suspicious": digest.n_suspicious,
             "flagged_by_association": digest.n_association,
             "threshold": {"score": -math.expm1(-digest.threshold), "evidence": digest.threshold},
             "anomalies": [row.to_dict() for row in self.rows],
@@ -223,7 +224,15 @@ class Findings:
         association = f", {digest.n_association:,} of them by association"
         flagged = style.accent(f"{counted(n, 'row')} flagged")
         share = f"{percent(n / digest.n_rows)}{association if digest.n_association else ''}"
-        return f"{flagged} ({share}): {line}"
+        return f"{flagged} ({share}): {line}{self._suspicious()}"
+
+    def _suspicious(self) -> str:
+        """Say how many rows more would be flagged if it were not for the limit of 1%."""
+        n, line = self.digest.n_suspicious, threshold_text(self.digest.suspicious)
+        if not n:
+            return ""
+        look = "row looks" if n == 1 else "rows look"
+        return f"\n{n:,} more {look} suspicious: evidence above {line}"
 
 
 def threshold_text(evidence: float) -> str:

@@ -180,7 +180,8 @@ def _digest(scoring: Scoring, sink: sinks.Sink | None = None) -> Digest:
     options, model, table = scoring.options, scoring.model, scoring.table
     n_kept = max(getattr(options, "report_rows", 1), options.top)
     n_values = max(VALUES if getattr(options, "report", None) else 0, getattr(options, "cells", 0))
-    digest = Digest(model.model_, -model.offset_, n_kept, n_values)
+    lines = -model.offset_, model.suspicious_line_
+    digest = Digest(model.model_, *lines, rows=n_kept, values=n_values)
     for piece, batch in scoring:
         digest.add(piece)
         if sink is not None:

@@ -31,6 +31,7 @@ class ExplainMixin:
 
     model_: Model
     offset_: float
+    suspicious_line_: float
 
     if TYPE_CHECKING:
 

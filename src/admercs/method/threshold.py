@@ -27,23 +27,31 @@ def automatic_threshold(quantiles: Quantiles, flagging: Flagging) -> float:
     twice the evidence that a quarter more rows have at least. If no rows stand out, 1% are
     flagged.
     """
-    middle, high, top = quantiles(
-        np.array([flagging.middle, flagging.high, 1 - flagging.share])
-    ).tolist()
-    beyond_middle, beyond_high = 1 - flagging.middle, 1 - flagging.high
-    scale = (high - middle) / log(beyond_middle / beyond_high)
-    exponential = high + scale * log(beyond_high / flagging.chance)
+    exponential = suspicious_from(quantiles, flagging)
+    top = float(quantiles(np.array([1 - flagging.share]))[0])
     if top <= exponential:
-        return float(exponential)
-    shares = np.geomspace(beyond_high, flagging.share, N_SHARES)
+        return exponential
+    shares = np.geomspace(1 - flagging.high, flagging.share, N_SHARES)
     last, next_one = quantiles(
         1 - np.concatenate((shares, shares * (1 + flagging.following)))
     ).reshape(2, -1)
     standing_out = np.flatnonzero((last > flagging.gap * next_one) & (last > exponential))
     if not len(standing_out):
-        return float(top)
+        return top
     first = standing_out[0]
     return float(max(exponential, (last[first] + next_one[first]) / 2))
+
+
+def suspicious_from(quantiles: Quantiles, flagging: Flagging) -> float:
+    """Return the evidence that an ordinary row exceeds with a chance of 1 in 500.
+
+    The tail of the evidence is taken to be exponential through its median and its 75% quantile.
+    Rows above are suspicious, but they are flagged only as far as `automatic_threshold` allows.
+    """
+    middle, high = quantiles(np.array([flagging.middle, flagging.high])).tolist()
+    beyond_middle, beyond_high = 1 - flagging.middle, 1 - flagging.high
+    scale = (high - middle) / log(beyond_middle / beyond_high)
+    return float(high + scale * log(beyond_high / flagging.chance))
 
 
 def stated_threshold(contamination: dict[str, Any]) -> float:

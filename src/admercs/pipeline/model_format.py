@@ -145,6 +145,7 @@ FIELDS: dict[str, Any] = {
             "verbose": int,
         },
         "offset": float,
+        "suspicious_line": float,
         "value_line": float,
         "n_iter": int,
     },
@@ -251,7 +252,8 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
         check_type(Method.from_dict(own), Method, "extra.parameters.method")
     require(header["n_rows"] > 0, "n_rows is not positive")
     require(header["extra"]["offset"] <= 0, "extra.offset is positive")
-    require(header["extra"]["value_line"] >= 0, "extra.value_line is negative")
+    for line in ("suspicious_line", "value_line"):
+        require(header["extra"][line] >= 0, f"extra.{line} is negative")
     contamination = header["extra"]["parameters"]["contamination"]
     if isinstance(contamination, dict):
         stated_threshold(contamination)

@@ -51,15 +51,21 @@ class KeptRows:
 class Digest:
     """What is known of the rows seen so far; its size does not depend on their number.
 
-    Rows with more evidence than the ``threshold`` are flagged; at most ``rows`` are listed, and of
-    their values the ``values`` oddest ones.
+    Rows with more evidence than the ``threshold`` are flagged; others with more than ``suspicious``
+    are counted. At most ``rows`` rows are listed, and of their values the ``values`` oddest ones.
     """
 
     def __init__(
-        self, model: Model, threshold: float, rows: int = 500, values: int = VALUES
+        self,
+        model: Model,
+        threshold: float,
+        suspicious: float,
+        *,
+        rows: int = 500,
+        values: int = VALUES,
     ) -> None:
-        self.model, self.threshold = model, threshold
-        self.n_rows = self.n_flagged = self.n_association = 0
+        self.model, self.threshold, self.suspicious = model, threshold, suspicious
+        self.n_rows = self.n_flagged = self.n_suspicious = self.n_association = 0
         self.column_evidence = np.zeros(len(model.schema.columns))
         self.missing = np.zeros(len(model.schema.columns), np.int64)
         self.largest = 0.0
@@ -78,6 +84,7 @@ class Digest:
         flagged = evidence > self.threshold
         self.n_rows += len(evidence)
         self.n_flagged += int(flagged.sum())
+        self.n_suspicious += int((evidence > self.suspicious).sum() - flagged.sum())
         self.n_association += int((flagged & piece.association).sum())
         self.column_evidence += piece.column_evidence
         self.missing += piece.missing

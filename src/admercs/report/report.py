@@ -142,7 +142,7 @@ class ReportMixin(ExplainMixin):
         check_is_fitted(self)
         if rows < 1:
             raise ValueError(f"rows must be at least 1; it is {rows!r}")
-        digest = Digest(self.model_, -self.offset_, rows)
+        digest = Digest(self.model_, -self.offset_, self.suspicious_line_, rows=rows)
         digest.add(self._scored(X, labels))
         meaning = threshold_meaning(self.contamination)
         return Report(summary_of(digest, name=name, meaning=meaning, top=top, noun=noun))

@@ -55,10 +55,12 @@ def summary_of(
         "n_columns": len(model.schema.columns),
         "n_trained": model.n_rows,
         "n_flagged": digest.n_flagged,
+        "n_suspicious": digest.n_suspicious,
         "n_association": digest.n_association,
         "threshold": {
             "score": -math.expm1(-digest.threshold),
             "evidence": round(digest.threshold, 4),
+            "suspicious": round(digest.suspicious, 4),
             "meaning": meaning,
         },
         "histogram": {"edges": edges, "counts": counts},

@@ -21,7 +21,9 @@ function drawOverview() {
   const unlisted = data.n_flagged - data.rows.filter((row) => row.flagged).length;
   byId("anomalies-note").textContent =
     `The ${count(data.rows.length, "most anomalous row")}, ${data.rows.filter((row) => row.flagged).length} of them flagged.` +
-    (unlisted > 0 ? ` ${count(unlisted, "further flagged row")} not listed here.` : "");
+    (unlisted > 0 ? ` ${count(unlisted, "further flagged row")} not listed here.` : "") +
+    (data.n_suspicious > 0 ? ` ${count(data.n_suspicious, "more row looks", "more rows look")} suspicious: ` +
+      `evidence above ${data.threshold.suspicious.toFixed(1)}.` : "");
   byId("download").disabled = !data.rows.some((row) => row.flagged);
   byId("colophon").textContent = `Made by ${data.generator} on ${data.created.replace("T", " ").slice(0, 16)} UTC. This page is complete in itself and loads nothing from the network.`;
 }
