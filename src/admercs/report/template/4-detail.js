@@ -96,7 +96,7 @@ function valuesList(row) {
 }
 
 function kindText(row) {
-  return row.association ? "by association" : "violates a pattern";
+  return row.association ? "by association" : "on its own";
 }
 
 function rowHeadline(row) {

@@ -10,7 +10,7 @@ function drawFilters() {
   const involved = new Set(data.rows.flatMap((row) => row.reasons.flatMap((reason) => reason.columns)));
   const inside = new Set(data.rows.flatMap((row) => row.contexts));
   options(byId("filter-column"), "any", data.columns.map((column, k) => [k, column.name]).filter(([k]) => involved.has(k)));
-  options(byId("filter-kind"), "any", [["pattern", "violates a pattern"], ["association", "by association"]]);
+  options(byId("filter-kind"), "any", [["pattern", "on its own"], ["association", "by association"]]);
   options(byId("filter-context"), "any", data.contexts.map((context, k) => [k, context.text]).filter(([k]) => inside.has(k)));
 }
 
