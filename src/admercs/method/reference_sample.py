@@ -7,7 +7,7 @@ that tells rows apart whose sums are equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +25,10 @@ class ReferenceSample(NamedTuple):
     times: Ints  # how often each occurs in the table
 
 
-def key_rows(block: Floats, keys: Keys) -> None:
-    """Write the keys (rows x 2) of some rows (columns x rows)."""
+def key_rows(columns: Iterable[Floats], keys: Keys) -> None:
+    """Write the keys (rows x 2) of some rows, given their columns."""
     keys[:] = 0
-    for column in block:
+    for column in columns:
         add_keys(column, column.view(np.uint64), keys)
 
 

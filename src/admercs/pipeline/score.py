@@ -247,6 +247,8 @@ def score_strongest(
     """
     scorer = Scorer(model)
     evidence, strongest = np.empty((2, table.n_rows))
+    # What a relation leaves of a value changes with all rows, and so would all keys.
+    own_values = np.flatnonzero(~model.is_facet).tolist()
 
     def work(start: int, stop: int) -> None:
         leaf = None if leaves is None else leaves.of(slice(start, stop))
@@ -255,7 +257,7 @@ def score_strongest(
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
         if keys is not None and len(keys):
-            key_rows(block, keys[start:stop])
+            key_rows([block[m] for m in own_values], keys[start:stop])
 
     run_blocks(work, table.n_rows, n_jobs)
     return evidence, strongest
