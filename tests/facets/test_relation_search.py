@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from admercs.facets.relation_search import find_relations
+from admercs.facets.relation_search import find_relations, smallest_unit
 from admercs.facets.relations import Formula
 from admercs.method.settings import Relations
 
@@ -131,3 +131,26 @@ def test_the_least_rows_and_the_most_columns_are_kept_to() -> None:
     table = make_orders(400)
     assert search(table[:, :40]) == []
     assert len({source for each in search(table, max_columns=3) for source in each.sources}) <= 3
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-12, 1e-200, 5e-324, 1e140, 1e200, 1e307])
+def test_tiny_and_huge_numbers(scale: float) -> None:
+    """Tiny numbers are not all zero; where sums or products would be infinite nothing is sought."""
+    rng = np.random.default_rng(0)
+    a, b, other = rng.uniform(1, 9, (3, 300)) * scale
+    with np.errstate(all="ignore"):
+        table = np.array([a, b, a + b, a / b, other, rng.normal(size=300)])
+        found = in_words(search(table), ["a", "b", "sum", "ratio", "other", "noise"])
+    if scale <= 1e140:
+        assert {"sum = a + b", "sum = b + a"} & found
+    assert not any("other" in text or "noise" in text for text in found)
+    for formula in search(table):
+        numbers = [*formula.weights, formula.constant, formula.tolerance, formula.step]
+        assert np.isfinite(numbers).all()
+
+
+def test_the_unit_of_numbers() -> None:
+    """A rest of a difference is zero; a column of such numbers has no unit."""
+    assert smallest_unit(np.array([0.3 - 0.1 - 0.2, 0.5, 1.25])) == 0.01
+    assert smallest_unit(np.array([2e-12, 3e-12])) == 0

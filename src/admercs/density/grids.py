@@ -98,9 +98,9 @@ def _code_bounds(edges: Floats, limits: tuple[float, float], shift: int) -> tupl
         return np.array([limits[0]]), np.array([limits[1]])
     with np.errstate(over="ignore"):
         reach = 4.0 * (edges[-1] - edges[0])
-    reach = reach if reach > 0 else np.inf
-    low = max(limits[0], inner[0] - reach)
-    high = min(limits[1], inner[-1] + reach)
+        reach = reach if reach > 0 else np.inf
+        low = max(limits[0], inner[0] - reach)
+        high = min(limits[1], inner[-1] + reach)
     lower = np.concatenate(([min(low, inner[0])], inner))
     upper = np.concatenate((inner, [max(high, inner[-1])]))
     return lower, upper

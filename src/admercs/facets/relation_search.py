@@ -24,6 +24,7 @@ SEED, PROBES, ROWS_PER_PROBE = 0, 6, 4
 RATIO_ROWS, QUICK_ROWS, ORDER_ROWS = 16, 48, 192  # on which most candidates fail
 SHIFTS = (1, 7, 31)  # by how many rows a column is moved to see what holds by accident
 MOST_DIGITS = 9
+LARGEST = 1e150  # of larger numbers, squares and products are infinite
 LEAST_ROWS = 8  # rows with a value that a quick look needs
 Triples = list[tuple[int, int, int]]
 
@@ -34,6 +35,7 @@ def find_relations(values: Floats, is_date: Bools, settings: Relations) -> list[
     Sources are numbered as the rows of `values`. The result depends on neither the order of the
     rows nor that of the columns, if the sample does not.
     """
+    values = np.where(abs(values) < LARGEST, values, np.nan)
     present = np.isfinite(values)
     filled = present.sum(axis=1) >= max(settings.min_rows, present.shape[1] / 2)
     known = np.flatnonzero(filled)
@@ -42,7 +44,8 @@ def find_relations(values: Floats, is_date: Bools, settings: Relations) -> list[
     ordered = sorted(known.tolist(), key=lambda j: (digests[j], j))[: settings.max_columns]
     if len(ordered) < 2:
         return []
-    found = RelationSearch(values[ordered], is_date[ordered], settings).run()
+    with np.errstate(all="ignore"):  # ratios of tiny numbers may be infinite
+        found = RelationSearch(values[ordered], is_date[ordered], settings).run()
     return [each._replace(sources=tuple(ordered[s] for s in each.sources)) for each in found]
 
 
@@ -289,11 +292,15 @@ def smallest_unit(values: Floats) -> float:
     (0.01, 1.0)
     """
     values = values[np.isfinite(values)]
+    sizes = abs(values[values != 0])
+    usual = float(np.median(sizes)) if len(sizes) else 1.0
     for digits in range(MOST_DIGITS + 1):
         scaled = values * 10.0**digits
         if abs(scaled).max(initial=0.0) > 1e12:
             return 0.0
-        is_whole = abs(scaled - np.rint(scaled)) <= LAST_DIGITS * np.maximum(1.0, abs(scaled))
+        # What is left of a difference is zero, but a column of tiny numbers is not.
+        zero = min(1.0, usual * 10.0**digits)
+        is_whole = abs(scaled - np.rint(scaled)) <= LAST_DIGITS * np.maximum(zero, abs(scaled))
         # A few malformed numbers do not change how a column is written.
         if is_whole.mean() >= 0.99:
             return float(10.0**-digits)

@@ -69,7 +69,7 @@ class Formula(NamedTuple):
             return columns[1 - place]
         if place == 0:
             return self.expected(others)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             if self.form == "product":
                 return target / others[2 - place]
             if self.form == "quotient":
