@@ -178,3 +178,29 @@ def test_odd_texts_neither_hang_nor_get_lost(typed, texts):
     model = ADMERCS().fit(table)
     assert np.isfinite(model.scores_).all()
     assert model.report(table).to_dict()["rows"][0]["values"][4] in texts
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT")])
+@pytest.mark.parametrize("kind", ["numbers", "dates"])
+def test_gaps_change_nothing_about_the_kind_of_a_column(kind, nothing, tmp_path):
+    """NaN is a number and NaT a date, but where texts are read they are gaps."""
+    cells = [str(k) for k in range(N)]
+    if kind == "dates":
+        cells = pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d").tolist()
+    # What begins with a zero is a code, however long.
+    cells[7] = "0" * 20 + "1"
+    cells[10:12] = nothing, nothing
+    table = pd.DataFrame({"text": pd.Series(cells, dtype=object), "x": np.arange(N) % 7.0})
+    model = ADMERCS().fit(table)
+    (column, _), (facet,) = model.columns_, model.model_.schema.facets
+    assert (column.display, column.n_missing, column.n_unread) == (
+        {"numbers": "integer", "dates": "date"}[kind], 3, 1
+    )  # fmt: skip
+    assert facet.facet.kind == "kind"
+    model.save(tmp_path / "model")
+    batch = table.iloc[10:12]
+    again = ADMERCS.load(tmp_path / "model")
+    assert np.isfinite(again.score_samples(batch)).all()
+    assert again.report(batch).to_dict()["n_rows"] == 2
+    assert len(again.repair(batch).columns) == 9
+    assert len(again.explain(batch)) == 2

@@ -17,7 +17,7 @@ OTHER = "another text"
 def value_kind(name: str, column: RawColumn) -> RawColumn:
     """Return whether each cell is what nearly all of its column are."""
     missing, other = column.is_missing(), column.unread
-    values = np.full(len(missing), KIND_WORDS[column.kind], object)
+    values = np.full(len(missing), KIND_WORDS.get(column.kind, OTHER), object)
     if other is not None:
         values[other] = OTHER
         missing = missing & ~other

@@ -260,6 +260,8 @@ def read_column(raw: RawColumn, reading: Reading, rules: ReadingRules) -> RawCol
     # Each distinct value is read once; 1, 1.0 and True are equal, but not the same.
     place: dict[Any, int] = {}
     given: list[Any] = raw.values.tolist()
+    for row in np.flatnonzero(missing).tolist():
+        given[row] = None  # NaN is a number, and NaT a date
     if raw.kind == "text":
         number = np.array([place.setdefault(value, len(place)) for value in given], np.int64)
     else:
@@ -295,13 +297,14 @@ def _read_values(
         else:
             read = parse_dates(shape, some, form)
         if read is not None:
-            found[places] = read[1]
-            parts.append((np.array(places), read[0]))
+            some_read = np.array(places)[read[1]]
+            found[some_read] = True
+            parts.append((some_read, read[0][read[1]]))
     for place in np.flatnonzero(~is_text).tolist():
         if (value := _typed_value(distinct[place], form)) is not None:
             found[place] = True
             parts.append((np.array([place]), np.array([value])))
-    whole = reading.kind != "float" and all(part.dtype.kind == "i" for _, part in parts)
+    whole = reading.kind != "float" and all(p.dtype.kind == "i" for _, p in parts if len(p))
     values = np.zeros(len(distinct), np.int64 if whole else np.float64)
     for places_of_part, part in parts:
         values[places_of_part] = part
