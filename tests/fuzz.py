@@ -68,6 +68,36 @@ def make_table(n: int = 240, seed: int = 0) -> pd.DataFrame:
     return table
 
 
+def make_facets(n: int = 240, seed: int = 0) -> pd.DataFrame:
+    """Return columns with facets of all kinds: texts, numbers and dates in texts, relations."""
+    rng = np.random.default_rng(seed)
+    net, city, owner = np.round(rng.lognormal(4, 1, n), 2), *rng.integers(0, [[8], [70]], (2, n))
+    ordered = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D")
+    shipped = ordered + pd.to_timedelta(rng.integers(0, 9, n), unit="D")
+    table = pd.DataFrame(
+        {
+            "net": net,
+            "vat": np.round(0.21 * net, 2),
+            "gross": np.round(1.21 * net, 2),
+            "weight": 0.3 * net + rng.normal(size=n),
+            "ordered": ordered,
+            "shipped": shipped,
+            "paid": [f"{each:,.2f} EUR" for each in net],
+            "due": shipped.strftime("%d/%m/%Y"),
+            "code": [f"{chr(65 + k % 26)}B-{k:04}" for k in rng.permutation(n)],
+            "city": np.array([*"ABCDEFGH"])[city] + np.array("ntwerpen", object),
+            "zip": [str(1000 + 10 * k) for k in city],
+            "plate": [f"P{chr(65 + k // 26)}{chr(65 + k % 26)}" for k in owner],
+            "owner": [f"{chr(65 + k % 26)} {'ABCDEF'[k // 26]}." for k in owner],
+        }
+    )
+    for column, value in {"paid": "n.a.", "due": "later", "code": "B0", "gross": 1.0}.items():
+        table.loc[rng.integers(0, n, 3), column] = value
+    table.loc[rng.integers(0, n, 3), ["city", "owner"]] = ["Antwerpn", "Z F."]
+    table.loc[rng.integers(0, n, 9), "zip"] = None
+    return table
+
+
 def make_model(table: Any, method: Method | None = None) -> Model:
     """Fit a model, without the warnings about columns that are set aside."""
     with warnings.catch_warnings():
@@ -129,6 +159,8 @@ def use(path: Path, table: Any) -> str:
     evidence = -detector.score_samples(table)
     cells = detector.score_cells(table)
     assert evidence.shape == (len(table),)
+    assert np.isfinite(evidence).all()
+    assert (evidence >= 0).all()
     assert cells.shape == (len(table), len(model.schema.columns))
     explain(detector, table)
     return "used"
@@ -138,6 +170,10 @@ def explain(detector: ADMERCS, table: Any) -> None:
     """Say everything that can be said of a table."""
     assert len(str(detector.explain(table))) > 0
     assert len(detector.report(table, rows=10).html()) > 1000
+    assert len(detector.repair(table).columns) > 5
+    assert all(map(str, [*detector.top_cells(table, 5), *detector.patterns(5)]))
+    assert all(relation.text for relation in detector.relations_)
+    assert detector.predict_cells(table).shape == (len(table), detector.n_features_in_)
     leaves = [node.number for node in inspect.tree_nodes(detector) if not node.children]
     assert all(str(detector.describe_context(leaf)) for leaf in leaves)
     assert inspect.leaves(detector, table).shape == inspect.likelihoods(detector, table).shape
@@ -204,21 +240,23 @@ ODD_VALUES: list[Any] = [
     None, True, 0, -1, 1, 2, 255, 2**31, 2**63, -(2**64), 10**400, 0.5, -0.5, 1e308, float("nan"),
     float("inf"), "", "auto", "x", "\udcff", "numeric", "nominal", "set aside", "text", "float",
     "date", "../../x", [], [1], ["a", "a"], {}, {"type": "Trees"}, [[[]]],
+    3, 11, 12, 99, 1e-320, "(a+)+$", "<b>", "relation", "spelling", "quotient", "\x00", [0, 1],
 ]  # fmt: skip
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each container inside a JSON value with each of its keys."""
+def places(value: Any, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
+    """Yield containers inside a JSON value with keys of theirs: few of a long list."""
     if isinstance(value, dict | list):
-        for key in value if isinstance(value, dict) else range(len(value)):
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        for key in keys if len(keys) < 30 else rng.choice(keys, 6, replace=False).tolist():
             yield value, key
-            yield from places(value[key])
+            yield from places(value[key], rng)
 
 
 def change_header(header: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Return the header with a value that is another, moved, removed or added."""
     header = deepcopy(header)
-    found = list(places(header))
+    found = list(places(header, rng))
     for _ in range(rng.integers(1, 3)):
         owner, key = found[rng.integers(len(found))]
         kind = rng.integers(6)
@@ -280,8 +318,9 @@ class Damaged:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         table = make_table()
-        methods = [Method(), replace(Method(), border=None, neighbours=None), Method.paper("HiCS")]
-        tables = [table, table.iloc[::-1], table.select_dtypes("number")]
+        methods = [Method(), Method(), replace(Method(), border=None, neighbours=None)]
+        methods.append(Method.paper("HiCS"))
+        tables = [make_facets(), table, table.iloc[::-1], table.select_dtypes("number")]
         self.samples = []
         for number, (method, own) in enumerate(zip(methods, tables, strict=True)):
             path = folder / f"{number}.admercs"
@@ -301,11 +340,12 @@ class Damaged:
 def _odd_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Return some rows of a table, rows far outside of it, and rows that have never been seen."""
     far, rows = table.iloc[:6].copy(), table.iloc[:12]
+    texts = ["never seen", "9e999 EUR", "31/02/2024", "", None, "Antwerpem"]
     for name in table.columns:
         if table[name].dtype.kind == "f":
             far[name] = np.resize([1e300, -1e300, 0.0, np.nan, 5e-324, -1e6], 6)
-        elif table[name].dtype == object:
-            far[name] = "never seen"
+        elif not pd.api.types.is_numeric_dtype(table[name]) and table[name].dtype.kind != "M":
+            far[name] = texts
     return pd.concat([rows, far], ignore_index=True)
 
 

@@ -53,14 +53,18 @@ def test_words() -> None:
 
 def test_what_a_file_says_is_checked() -> None:
     facet, kinds = relation_facet(SUM, 100, 99), ("float", "integer", "float")
-    assert facet_fits(facet, kinds)
-    assert not facet_fits(facet, ("float", "text", "float"))
+    used = range(3)
+    assert facet_fits(facet, "float", kinds, used)
+    assert not facet_fits(facet, "float", ("float", "text", "float"), used)
+    assert not facet_fits(facet, "float", kinds, [0, 1])
+    assert not facet_fits(facet, "integer", kinds, used)
     assert formula_of(facet) == SUM
     good = facet.settings
     for place, wrong in enumerate(["cube", (1.0,), np.inf, -1.0, 1, -1.0, 98, 101]):
         settings = (*good[:place], wrong, *good[place + 1 :])
-        assert not facet_fits(replace(facet, settings=settings), kinds), place
-    assert not facet_fits(replace(facet, sources=(0, 1)), kinds)
+        assert not facet_fits(replace(facet, settings=settings), "float", kinds, used), place
+    for sources in ((0, 1), (0, 1, 1), (0, 1, 3), (0, 1, -1), (0, 1, True), ()):
+        assert not facet_fits(replace(facet, sources=sources), "float", kinds, used)
 
 
 def test_dates_are_counted_in_days() -> None:

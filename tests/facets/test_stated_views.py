@@ -116,6 +116,10 @@ def test_left_out() -> None:
     "settings",
     [
         (0.0, ((0.9, 0.1, ()),)),
+        (1e-320, ((0.9, 0.1, ()),)),
+        (float("inf"), ((0.9, 0.1, ()),)),
+        (float("nan"), ((0.9, 0.1, ()),)),
+        (2.0, ((0.9, 0.1, (("a", "b", 10**400, 1, ()),)),)),
         (2.0, ()),
         (2.0, ((0.9, 0.0, ()),)),
         (2.0, ((2.0, 0.1, ()),)),
@@ -129,8 +133,15 @@ def test_left_out() -> None:
 def test_settings_that_make_no_sense(settings: tuple[Any, ...]) -> None:
     kinds_ = ("text", "integer")
     good = (2.0, ((0.9, 0.1, (("a", "b", 9, 8, (("c", 2), (None, 3))),)),))
-    assert facet_fits(Facet("determined", (0, 1), good), kinds_)
-    assert not facet_fits(Facet("determined", (0, 1), settings), kinds_)
+    facet = Facet("determined", (0, 1), is_condition=False, is_stated=True)
+
+    def fits(settings: tuple[Any, ...], **flags: Any) -> bool:
+        return facet_fits(replace(facet, settings=settings, **flags), "float", kinds_, range(2))
+
+    assert fits(good)
+    assert not fits(settings)
+    assert not fits(good, is_stated=False)
+    assert not fits(good, is_condition=True)
 
 
 def test_damaged_file(fitted: tuple[pd.DataFrame, ADMERCS], tmp_path: Path) -> None:

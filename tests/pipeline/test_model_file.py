@@ -17,14 +17,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from admercs.facets import prepare
+from admercs.facets import FACETS, prepare
 from admercs.method.settings import Method
 from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import HEADER, ModelFileError, load_model, save_model
 from admercs.pipeline.model_format import MEMBERS
 from admercs.pipeline.score import score_cells
 from admercs.table import read_frame
-from tests.fuzz import Damaged, make_extra, make_model, make_table, pack, unpack
+from tests.fuzz import (
+    Damaged,
+    make_extra,
+    make_facets,
+    make_model,
+    make_table,
+    pack,
+    unpack,
+)
 
 STEPS = ("tail", "border", "ancestor", "feedback", "neighbours")
 
@@ -88,6 +96,22 @@ def test_range_contexts(tmp_path: Path) -> None:
     model = make_model(table)
     assert any(map(model.contexts.is_range, range(len(model.contexts.leaf))))
     check_round_trip(model, table, tmp_path)
+
+
+@pytest.mark.parametrize("high", [1e308, 2.5, 4.0, 0.5])
+def test_ranges_of_categories_are_one_of_them(high: float, tmp_path: Path) -> None:
+    table = make_table()
+    model = make_model(table)
+    contexts = model.contexts._replace(leaf=model.forest.root[3:4].astype(np.int32))
+    assert model.schema.used[3].role == "nominal"
+    low, inside = np.array([0.0]), np.array([1.0])
+    one = {name: getattr(contexts, name)[:1] for name in ("n", "log_lambda", "redundant")}
+    none = {"member_ptr": np.zeros(2, np.int64), "member": np.empty(0, np.int64)}
+    contexts = contexts._replace(low=low, high=inside, **one, **none)
+    save_model(tmp_path / "m", replace(model, contexts=contexts), make_extra())
+    members = unpack(tmp_path / "m")
+    pack(tmp_path / "m", members | {"contexts/high.npy": np.array([high])})
+    refuse(tmp_path / "m", "contexts/high")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -346,6 +370,101 @@ def test_headers_that_do_not_fit(place: tuple[Any, ...], value: Any, path: Path)
     owner[place[-1]] = value
     pack(path, members)
     refuse(path, "damaged")
+
+
+@pytest.fixture(scope="module")
+def with_facets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("facets") / "model.admercs"
+    save_model(path, make_model(make_facets()), make_extra())
+    return path
+
+
+def test_facets_survive(with_facets: Path, tmp_path: Path) -> None:
+    model = load_model(with_facets)[0]
+    kinds = {column.facet.kind for column in model.schema.facets if column.facet is not None}
+    assert kinds == set(FACETS)
+    check_round_trip(model, make_facets(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        *(
+            (kind, *change)
+            for kind in FACETS
+            for change in (
+                ("kind", "other"),
+                ("sources", []),
+                ("sources", [0, 0]),
+                ("sources", [-1]),
+                ("sources", [13]),
+                ("sources", [99]),
+                ("sources", [10**400]),
+                ("sources", 0),
+                ("settings", [[]]),
+                ("settings", None),
+                ("is_condition", None),
+            )
+        ),
+        ("shape", "is_stated", True),
+        ("length", "is_stated", True),
+        ("length", "settings", [1.0]),
+        ("spelling", "is_stated", False),
+        ("determined", "is_condition", True),
+        ("relation", "is_condition", True),
+        ("spelling", "settings", [[["a", 1]], [], 3, 2000, 10**6, 4.0]),
+        ("spelling", "settings", [[["a", 10**400]], [], 3, 2000, 100, 4.0]),
+        ("spelling", "settings", [[["a", 0]], [], 3, 2000, 100, 4.0]),
+        ("spelling", "settings", [[["a", 1]], [], 3, 2000, 100, float("nan")]),
+        ("spelling", "settings", [[["a" * 4000, 1]] * 80, [], 3, 2000, 4000, 4.0]),
+        ("relation", "settings", ["linear", [1e999], 0.0, 0.0, True, 1.0, 9, 9]),
+        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, float("nan"), 9, 9]),
+        ("relation", "settings", ["order", [1.0], 0.0, 0.0, True, 1.0, 9, 9]),
+        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, 1.0, 8, 9]),
+    ],
+)
+def test_facets_that_make_no_sense(
+    kind: str, field: str, value: Any, with_facets: Path, tmp_path: Path
+) -> None:
+    members = unpack(with_facets)
+    facets = members[HEADER]["schema"]["facets"]
+    found = next(each["facet"] for each in facets if each["facet"]["kind"] == kind)
+    found[field] = value
+    pack(tmp_path / "model", members)
+    refuse(tmp_path / "model", "schema|Facet|damaged")
+
+
+@pytest.mark.parametrize(
+    ("place", "field", "value"),
+    [
+        ("facets", "reading", "of a column"),
+        ("facets", "facet", None),
+        ("facets", "n_missing", 10**9),
+        ("columns", "facet", "of a facet"),
+        ("columns", "reading", {}),
+    ],
+)
+def test_columns_and_facets_stay_apart(
+    place: str, field: str, value: Any, with_facets: Path, tmp_path: Path
+) -> None:
+    members = unpack(with_facets)
+    schema = members[HEADER]["schema"]
+    others = {
+        "of a column": next(each["reading"] for each in schema["columns"] if each["reading"]),
+        "of a facet": schema["facets"][0]["facet"],
+    }
+    schema[place][0][field] = others.get(value, value) if isinstance(value, str) else value
+    pack(tmp_path / "model", members)
+    refuse(tmp_path / "model", "schema|damaged")
+
+
+def test_relations_are_about_columns_that_are_used(with_facets: Path, tmp_path: Path) -> None:
+    members = unpack(with_facets)
+    schema = members[HEADER]["schema"]
+    schema["columns"][1]["role"] = "set aside"
+    schema["order"].remove(1)
+    pack(tmp_path / "model", members)
+    refuse(tmp_path / "model", "schema|damaged")
 
 
 def test_random_damage(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from admercs.table.values import RawColumn
 
 # The value of A, the usual value of B, the rows, those with the usual value, and other values.
 PlainGroup = tuple[str, str, int, int, tuple[tuple[str | None, int], ...]]
+TINY = 1e-100  # logarithms are taken of products of numbers of at least this size
 PlainDeterminer = tuple[float, float, tuple[PlainGroup, ...]]  # λ, 1 − D, groups
 
 
@@ -102,11 +102,11 @@ def texts_of(raw: RawColumn) -> list[str | None]:
 def says_sense(n_sources: int, prior: float, plain: Sequence[PlainDeterminer]) -> bool:
     """Say whether settings, read from a file, can be computed with."""
     return (
-        0 < prior < math.inf
+        prior >= TINY
         and len(plain) == n_sources - 1
         and all(
             0 <= strength <= 1
-            and 0 < exceptions <= 1
+            and TINY <= exceptions <= 1
             and all(n > 1 and 1 <= n_usual <= n and all(1 <= c <= n for _, c in others)
                     for _, _, n, n_usual, others in groups)
             for strength, exceptions, groups in plain

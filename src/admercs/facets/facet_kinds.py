@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import EllipsisType, UnionType
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -23,6 +23,7 @@ from admercs.table.columns import Facet
 from admercs.table.values import Kind, RawColumn
 
 Make = Callable[..., RawColumn]  # of the source columns and the settings
+LARGEST = 1e300  # number in the settings of a facet
 
 
 class FacetKind(NamedTuple):
@@ -33,50 +34,65 @@ class FacetKind(NamedTuple):
     )  # a text with places for names, or made of them
     make: Make
     kinds: tuple[Kind, ...]  # of the sources
+    made: Kind  # of its values
     settings: tuple[Any, ...] = ()  # the types of the settings
     n_more: int = 0  # the most sources beside the first
     make_sense: Callable[..., bool] = lambda *_: True  # whether settings of these types fit
+    is_condition: bool = True
+    is_stated: bool = False
 
 
 FACETS: dict[str, FacetKind] = {
-    "kind": FacetKind("kind of {}", value_kind, tuple(KIND_WORDS)),
-    "shape": FacetKind("the form of {}", text_shape, ("text",)),
-    "length": FacetKind("the length of {}", text_length, ("text",)),
+    "kind": FacetKind("kind of {}", value_kind, tuple(KIND_WORDS), "text"),
+    "shape": FacetKind("the form of {}", text_shape, ("text",), "text"),
+    "length": FacetKind("the length of {}", text_length, ("text",), "integer"),
     "spelling": FacetKind(
-        "the spelling of {}", spelling_of, ("text",),
+        "the spelling of {}", spelling_of, ("text",), "float",
         settings=(Known, Known, int, int, int, float), make_sense=spells_sense,
+        is_condition=False, is_stated=True,
     ),
     "determined": FacetKind(
-        "{} beside other columns", say_of_column, KINDS, n_more=100,
+        "{} beside other columns", say_of_column, KINDS, "float", n_more=100,
         settings=(float, tuple[PlainDeterminer, ...]), make_sense=says_sense,
+        is_condition=False, is_stated=True,
     ),
     RELATION: FacetKind(
-        relation_name, residual_column, RELATED, n_more=100,
-        settings=Settings, make_sense=is_relation,
+        relation_name, residual_column, RELATED, "float", n_more=100,
+        settings=Settings, make_sense=is_relation, is_condition=False,
     ),
 }  # fmt: skip
 
 
-def facet_fits(facet: Facet, kinds: Sequence[Kind]) -> bool:
-    """Say whether a facet, read from a file, can be made of columns of these kinds."""
-    known = FACETS.get(facet.kind)
-    if known is None or not 1 <= len(facet.sources) <= 1 + known.n_more:
+def facet_fits(facet: Facet, kind: Kind, kinds: Sequence[Kind], used: Container[int]) -> bool:
+    """Say whether a facet, read from a file, can be made, and has values of a kind.
+
+    The table's columns have some `kinds`, and those at some positions are `used`.
+    """
+    if facet.kind not in FACETS:
         return False
-    if not _is_of_type(facet.settings, tuple[known.settings]):  # type: ignore[name-defined]
-        return False
-    if not known.make_sense(len(facet.sources), *facet.settings):
-        return False
-    in_table = all(type(source) is int and 0 <= source < len(kinds) for source in facet.sources)
-    return in_table and all(kinds[source] in known.kinds for source in facet.sources)
+    known, sources = FACETS[facet.kind], facet.sources
+    flags = (kind, facet.is_condition, facet.is_stated)
+    return (
+        1 <= len(sources) <= 1 + known.n_more
+        and flags == (known.made, known.is_condition, known.is_stated)
+        and all(type(source) is int and 0 <= source < len(kinds) for source in sources)
+        and len(set(sources)) == len(sources)
+        and all(kinds[source] in known.kinds for source in sources)
+        and (facet.kind != RELATION or all(source in used for source in sources))
+        and _is_of_type(facet.settings, tuple[known.settings])  # type: ignore[name-defined]
+        and known.make_sense(len(sources), *facet.settings)
+    )
 
 
 def _is_of_type(value: Any, hint: Any) -> bool:
-    """Say whether a value is of a type, or a tuple of values of some types."""
+    """Say whether a value is of a type, or a tuple of values of some types; numbers are finite."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is UnionType:
         return any(_is_of_type(value, each) for each in args)
+    if hint in (None, type(None)):
+        return value is None
     if origin is not tuple:
-        return type(value) is hint
+        return type(value) is hint and (hint is str or bool(abs(value) <= LARGEST))
     if len(args) == 2 and isinstance(args[1], EllipsisType):
         return type(value) is tuple and all(_is_of_type(each, args[0]) for each in value)
     return type(value) is tuple and len(value) == len(args) and all(map(_is_of_type, value, args))

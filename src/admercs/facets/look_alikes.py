@@ -28,6 +28,7 @@ from admercs.table.columns import Facet
 from admercs.table.values import RawColumn
 
 _SPACES, _DIGITS, _WORDS = re.compile(r"\s+"), re.compile(r"\d"), re.compile(r"[^\W\d_]{4,}")
+_LARGEST, _LONGEST = 1 << 30, 1 << 12  # what a file may ask for
 _SHORTEST = 3  # shorter texts, such as codes of states, differ in one character by nature
 
 
@@ -233,5 +234,9 @@ def spelling_of(name: str, texts: RawColumn, *settings: Any) -> RawColumn:
 
 def spells_sense(n_sources: int, texts: Known, words: Known, *settings: float) -> bool:
     """Say whether settings, read from a file, can be computed with."""
-    counts = [count for _, count in (*texts, *words)]
-    return n_sources == 1 and min((*counts, *settings), default=1) >= 1
+    known, longest = (*texts, *words), LookAlikes(*settings).longest  # type: ignore[arg-type]
+    counts = [count for _, count in known]
+    # Each text is kept once for each of its characters.
+    size = sum(len(text) ** 2 for text, _ in known if len(text) <= longest)
+    small = size <= _LARGEST and longest <= _LONGEST
+    return n_sources == 1 and small and min((*counts, *settings), default=1) >= 1

@@ -273,7 +273,9 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
         fits = fits and all(_column_fits(column, kind))
         fits = fits and (column.reading is None or column.reading.kind == kind)
         if column.facet is not None:
-            fits = fits and facet_fits(column.facet, schema.kinds[: len(schema.columns)])
+            kinds = schema.kinds[: len(schema.columns)]
+            fits = fits and column.reading is None
+            fits = fits and facet_fits(column.facet, kind, kinds, schema.order)
         require(fits, f"schema: the description of column {column.name!r} does not fit")
 
 
@@ -393,6 +395,13 @@ def _contexts_and_references_fit(model: Model) -> Iterator[Check]:
     ends = np.array([model.forest.below(node).stop for node in contexts.leaf], np.int64)
     yield "contexts/leaf", (ends[:-1] <= contexts.leaf[1:]).all()
     yield "contexts/low", (contexts.low < contexts.high).all()
+    target = np.searchsorted(model.forest.root, contexts.leaf, side="right") - 1
+    # A range of categories is one of them.
+    is_code = np.isfinite(contexts.high) & _is_nominal(model)[target]
+    n_codes = np.array([n_values(column) for column in model.schema.used])[target]
+    codes = contexts.high[is_code]
+    fits = (codes >= 1) & (codes <= n_codes[is_code]) & (codes == np.rint(codes))
+    yield "contexts/high", (fits & (contexts.low[is_code] == codes - 1)).all()
     quantiles = model.evidence_quantiles
     yield "evidence_quantiles", (quantiles[1:] >= quantiles[:-1]).all()
     if references is not None:
