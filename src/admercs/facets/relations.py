@@ -162,8 +162,12 @@ def days_per_step(unit: str) -> float:
 
 
 def plain_numbers(raw: RawColumn) -> Floats:
-    """Return the values of a column as floats, dates and times in days, missing ones as NaN."""
-    values = raw.values.astype(np.float64)
+    """Return the values of a column as floats, dates and times in days, missing ones as NaN.
+
+    Do not write into them: they may be the column's own.
+    """
+    changes = bool(raw.unit) or raw.missing is not None
+    values = raw.values.astype(np.float64, copy=changes)
     if raw.unit:
         values *= days_per_step(raw.unit)
     if raw.missing is not None:

@@ -42,7 +42,6 @@ UNLIKE = TOP_RANK // 2
 UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
 TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
 TOGETHER_AT_LEAST = 32  # references in one turn of a compiled loop
-NOWHERE = 1 << 29  # further away than any row
 HALF_RANK = 0.5  # rows that are all alike are not infinitely near
 NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
 
@@ -128,12 +127,16 @@ class RankDistance(NamedTuple):
 
     def distances(self, one: Bytes, other: Bytes) -> Distances:
         """Return how far apart rows of one profile are from those of another (one x other)."""
-        # Few columns fit into two bytes, and those are added up faster.
-        small = np.int16 if TOP_RANK * len(one) < np.iinfo(np.int16).max else np.int32
-        away = np.zeros((one.shape[1], other.shape[1]), small)
+        away = np.zeros((one.shape[1], other.shape[1]), _distance_type(len(one)))
         for apart in self.differences(one, other):
             away += apart
         return away
+
+
+def _distance_type(n_columns: int, n_counted: int = 0) -> type[np.int16] | type[np.int32]:
+    """Return the type of distances: few columns fit into two bytes, which are added up faster."""
+    most = max((TOP_RANK + 1) * n_columns, n_counted)
+    return np.int16 if most < np.iinfo(np.int16).max else np.int32
 
 
 def _places(counts: Ints) -> Bytes:
@@ -186,15 +189,16 @@ class ReferenceRows(NamedTuple):
         compare_rows(
             np.ascontiguousarray(profile[compared].T), theirs, self.ranks.is_nominal[compared],
             (theirs == NO_VALUE).any(axis=1), self.scales, excess, n_references,
-            np.empty(len(excess), np.int32), *nearest,
+            np.empty(len(excess), _distance_type(len(compared), len(excess))), *nearest,
         )  # fmt: skip
         return nearest
 
     def isolation(self, distance: Floats, settings: Isolation, odds: float) -> Floats:
         """Return the isolation evidence of rows, given their distances at both scales."""
         power = settings.power * math.sqrt(self.ranks.n_compared)
-        z = power * np.log((distance + HALF_RANK) / (self.usual + HALF_RANK))
-        return np.log1p(odds * np.expm1(np.maximum(0.0, z.max(axis=1))))
+        small, large = np.log((distance + HALF_RANK) / (self.usual + HALF_RANK)).T
+        z = power * np.maximum(small, large)
+        return np.log1p(odds * np.expm1(np.maximum(0.0, z)))
 
     def added(self, nearest: Nearest, own: Floats) -> Floats:
         """Return what neighbour evidence adds to the rows' own evidence.
@@ -357,57 +361,66 @@ def compare_rows(  # type: ignore[no-untyped-def]
     whole numbers: sums of them, times what is passed on, are exact in any order.
     """
     n_columns = profile.shape[1]
+    nowhere = (TOP_RANK + 1) * n_columns  # further away than any row
+    kind, near_by = away.dtype.type, np.empty(len(away), np.int64)
     for i in range(profile.shape[0]):
         for r in range(len(away)):
-            away[r] = 0 if r < n_references else NOWHERE
+            away[r] = 0 if r < n_references else nowhere
         for m in range(n_columns):
-            own, theirs = np.int32(profile[i, m]), reference[m]
+            own, theirs = profile[i, m], reference[m]
             if is_nominal[m] or own == NO_VALUE:
                 for r in range(len(away)):
-                    away[r] += np.int32(UNLIKE) if theirs[r] != own else np.int32(0)
+                    away[r] += UNLIKE if theirs[r] != own else 0
             elif has_none[m]:
                 for r in range(len(away)):
-                    apart = abs(np.int32(theirs[r]) - own)
-                    away[r] += np.int32(UNLIKE) if theirs[r] == NO_VALUE else apart
+                    apart = max(theirs[r], own) - min(theirs[r], own)
+                    away[r] += UNLIKE if theirs[r] == NO_VALUE else apart
             else:
                 for r in range(len(away)):
-                    away[r] += abs(np.int32(theirs[r]) - own)
+                    away[r] += max(theirs[r], own) - min(theirs[r], own)
         n_alike = np.int64(0)
         for r in range(len(away)):
             n_alike += away[r] == 0
+        passed_over = 1 if n_alike > 0 else 0
+        low = -1
         for scale in range(2):
-            if scale > 0 and scales[0] == scales[1]:
-                distance[i, 1], last[i, 1] = distance[i, 0], last[i, 0]
-                continue
-            k = scales[scale] + (1 if n_alike > 0 else 0)
             # The distance of the k-th row, between those below which too few and enough are.
-            low, high = np.int64(-1), np.int64(TOP_RANK + 1) * n_columns
+            k = scales[scale] + passed_over
+            high = low + 1 if scale > 0 and scales[0] == scales[1] else nowhere
             while low + 1 < high:
                 middle = (low + high) >> 1
-                below = np.int64(0)
+                limit, below = kind(middle), kind(0)
                 for r in range(len(away)):
-                    below += away[r] <= middle
+                    below = kind(below + (away[r] <= limit))
                 if below >= k:
                     high = middle
                 else:
                     low = middle
-            total, nearer = np.int64(0), np.int64(0)
-            for r in range(len(away)):
-                if away[r] < high:
-                    total += away[r]
-                    nearer += 1
-            total += (k - nearer) * high
-            distance[i, scale] = total / scales[scale] / n_columns
             last[i, scale] = high
-        horizon = last[i, 1] + 1
-        weights, said = 0.0, 0.0
+            low = high - 1
+        horizon, n_near = last[i, 1] + 1, 0
+        limit = kind(horizon)
         for r in range(len(away)):
-            near = np.float64(max(0, horizon - away[r]))
+            near_by[n_near] = r
+            n_near += away[r] < limit
+        if len(weight) > 0:
+            weight[i] = 0.0
+        # As if all near rows were as far as the last; then less by what they are nearer.
+        small = (scales[0] + passed_over) * last[i, 0]
+        large = (scales[1] + passed_over) * last[i, 1]
+        weights, said = 0.0, 0.0
+        for r in near_by[:n_near]:
+            apart = np.int64(away[r])
+            small -= max(0, last[i, 0] - apart)
+            large -= max(0, last[i, 1] - apart)
+            near = np.float64(horizon - apart)
             if n_alike > 0:
                 # One of the reference rows that are just alike may be the row itself.
-                near = near * n_alike if away[r] > 0 else np.float64(horizon * (n_alike - 1))
+                near = near * n_alike if apart > 0 else np.float64(horizon * (n_alike - 1))
             weights += near
             said += near * excess[r]
-            if len(weight) > 0 and r < n_references:
+            if len(weight) > 0:
                 weight[i, r] = near
+        distance[i, 0] = small / scales[0] / n_columns
+        distance[i, 1] = large / scales[1] / n_columns
         evidence[i] = said / (UNIT * max(weights, 1.0))
