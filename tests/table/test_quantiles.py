@@ -17,10 +17,11 @@ from admercs.table.bins import edge_ranks, edges_between, find_edges
 from admercs.table.quantiles import (
     RankSearch,
     count_requests,
+    counted_quantiles,
     edge_search,
-    linear_quantiles,
     merge_requests,
     run_searches,
+    sorted_quantiles,
 )
 from tests.binned import bin_table, search_edges
 
@@ -104,8 +105,9 @@ def test_edges_of_a_short_column_are_found_by_search_too(values, max_bins):
 def test_quantiles_are_those_of_numpy(values, levels):
     values = values + 0.0
     count = partial(count_requests, [values].__getitem__)
-    found = linear_quantiles(levels, len(values), count)
-    np.testing.assert_array_equal(found, np.quantile(values, levels))
+    expected = np.quantile(values, levels)
+    np.testing.assert_array_equal(counted_quantiles(levels, len(values), count), expected)
+    np.testing.assert_array_equal(sorted_quantiles(values, levels), expected)
 
 
 LONG = {

@@ -189,7 +189,8 @@ class ReferenceRows(NamedTuple):
         compare_rows(
             np.ascontiguousarray(profile[compared].T), theirs, self.ranks.is_nominal[compared],
             (theirs == NO_VALUE).any(axis=1), self.scales, excess, n_references,
-            np.empty(len(excess), _distance_type(len(compared), len(excess))), *nearest,
+            np.empty(len(excess), _distance_type(len(compared), len(excess))),
+            np.empty(len(excess), np.int64), *nearest,
         )  # fmt: skip
         return nearest
 
@@ -351,7 +352,7 @@ def draw_lots(values: Floats) -> Keys:
 
 @kernel
 def compare_rows(  # type: ignore[no-untyped-def]
-    profile, reference, is_nominal, has_none, scales, excess, n_references, away,
+    profile, reference, is_nominal, has_none, scales, excess, n_references, away, near_by,
     distance, evidence, last, weight,
 ):  # fmt: skip
     """Compare rows (rows x columns) with the first of some reference rows (columns x references).
@@ -362,7 +363,7 @@ def compare_rows(  # type: ignore[no-untyped-def]
     """
     n_columns = profile.shape[1]
     nowhere = (TOP_RANK + 1) * n_columns  # further away than any row
-    kind, near_by = away.dtype.type, np.empty(len(away), np.int64)
+    kind = away.dtype.type
     for i in range(profile.shape[0]):
         for r in range(len(away)):
             away[r] = 0 if r < n_references else nowhere

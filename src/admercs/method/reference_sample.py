@@ -50,12 +50,13 @@ def merge_keys(parts: Sequence[ReferenceSample]) -> ReferenceSample:
 
 def find_keys(keys: Keys, wanted: Keys) -> tuple[Ints, Ints]:
     """Return which rows have a wanted pair of keys, and which pair."""
+    some = np.flatnonzero(keys[:, 0] <= wanted[:, 0].max(initial=0))
     # The second key tells rows apart.
     order = np.argsort(wanted[:, 1])
-    known = wanted[order, 1]
-    place = np.minimum(np.searchsorted(known, keys[:, 1]), len(known) - 1)
-    rows = np.flatnonzero(known[place] == keys[:, 1])
-    return rows, order[place[rows]]
+    known, own = wanted[order, 1], keys[some, 1]
+    place = np.minimum(np.searchsorted(known, own), len(known) - 1)
+    found = np.flatnonzero(known[place] == own)
+    return some[found], order[place[found]]
 
 
 def _smallest(keys: Keys, times: Ints) -> ReferenceSample:

@@ -25,7 +25,7 @@ from admercs.pipeline.rows import Function, Kept, Numbers, Piece, Rows, Work
 from admercs.pipeline.score import score_cells, score_evidence, score_strongest, score_values
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
-from admercs.table.quantiles import Cells, Request, count_cells, linear_quantiles, merge_cells
+from admercs.table.quantiles import Cells, Request, count_cells, counted_quantiles, merge_cells
 from admercs.table.reading_frame import TableReading
 from admercs.table.readings import ReadingRules
 from admercs.table.schema import Schema
@@ -147,7 +147,7 @@ class RowsOnDask(Rows):
             counted = self.keep("", count_cells, kept, shared=(requests[0],))
             return {0: self.merge(merge_cells, counted)}
 
-        return linear_quantiles(levels, sum(self._n_rows), count)
+        return counted_quantiles(levels, sum(self._n_rows), count)
 
     def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
         """Work on batches of at most `most` items, one batch after the other."""

@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
 from admercs.arrays import Floats
 from admercs.facets import FacetFrame, prepare
 from admercs.progress import Progress
 from admercs.table.frame import Frame
 from admercs.table.prepared import Prepared
+from admercs.table.quantiles import sorted_quantiles
 from admercs.table.reading_frame import TableReading
 from admercs.table.readings import ReadingRules
 from admercs.table.schema import Schema
@@ -234,7 +233,7 @@ class RowsInMemory(Rows):
 
     def quantiles(self, kept: Kept, levels: Floats) -> Floats:
         """Return quantiles of the numbers."""
-        return np.quantile(kept[0], levels)
+        return sorted_quantiles(kept[0], levels)
 
     def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
         """Work on one item after the other, in threads; on some together where rows are few."""

@@ -15,6 +15,7 @@ from admercs._compile import kernel, read_only
 from admercs.arrays import Bools, Floats, Ints, Keys
 from admercs.table.bins import edge_ranks, encode
 
+FEW_RANKS = 4  # more are found by sorting
 SORTED = 1 << 14  # up to so many values edges are exact: sorting is fast then
 # The counts of so many cells fit into a processor's cache, and hardly any column needs more.
 _N_CELLS = 1 << 14
@@ -196,16 +197,45 @@ def run_searches(searches: Mapping[int, RankSearch], count: Count) -> None:
             searches[m].answer(cells)
 
 
-def linear_quantiles(levels: Floats, n: int, count: Count) -> Floats:
-    """Return quantiles of the ``n`` values of column 0, bit for bit those of ``numpy.quantile``."""
+def linear_quantiles(levels: Floats, n: int, at: Callable[[Ints], Floats]) -> Floats:
+    """Return quantiles of ``n`` values, bit for bit those of ``numpy.quantile``.
+
+    `at` returns the values at some ranks.
+    """
     place = levels * (n - 1)
     lower = np.floor(place)
     ranks = np.concatenate([lower, np.minimum(lower + 1, n - 1)]).astype(np.int64)
-    search = RankSearch(ranks, n)
-    run_searches({0: search}, count)
-    below, above = np.split(search.at(ranks), 2)
+    below, above = np.split(at(ranks), 2)
     share, width = place - lower, above - below
     return np.where(share >= 0.5, above - width * (1 - share), below + width * share)
+
+
+def counted_quantiles(levels: Floats, n: int, count: Count) -> Floats:
+    """Return quantiles of the ``n`` values of column 0, which are counted in passes."""
+
+    def at(ranks: Ints) -> Floats:
+        search = RankSearch(ranks, n)
+        run_searches({0: search}, count)
+        return search.at(ranks)
+
+    return linear_quantiles(levels, n, at)
+
+
+def sorted_quantiles(values: Floats, levels: Floats) -> Floats:
+    """Return quantiles of values (no NaN) in a fraction of the time of ``numpy.quantile``."""
+
+    def at(ranks: Ints) -> Floats:
+        ordered = values.copy()
+        if len(ranks) > FEW_RANKS:
+            ordered.sort()
+            return ordered[ranks]
+        found = []
+        for rank in ranks.tolist():  # numpy is fast where it is asked for one at a time
+            ordered.partition(rank)
+            found.append(ordered[rank])
+        return np.array(found)
+
+    return linear_quantiles(levels, len(values), at)
 
 
 def edge_search(n_values: int, ends: Ends, max_bins: int) -> RankSearch:
