@@ -25,8 +25,9 @@ ADDED = {
     "relations between columns": 1_250,
     "checks of files from strangers": 60,
     "large tables in less time": 60,
+    "keys and rows that repeat": 480,
 }
-MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 136
+MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 138
 
 # scikit-learn's way: an estimator takes all of its parameters by name.
 MANY_PARAMETERS = {"ADMERCS.__init__"}

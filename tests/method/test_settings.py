@@ -27,6 +27,7 @@ from admercs.method.settings import (
 # Every step that can be left out, and the value that leaves it out.
 OPTIONAL: dict[str, Any] = {
     "facets": None,
+    "facets.keys": None,
     "facets.look_alikes": None,
     "facets.determined": None,
     "tail": None,
@@ -85,6 +86,7 @@ def shops(n: int = 1500) -> pd.DataFrame:
     table.loc[70:72, "post"], table.loc[90, "town"] = 9020, "Lintz"
     table.loc[rng.random(n) < 0.05, "north"] = np.nan
     table["phone"] = [f"0{k}/{k + 100}" if k % 300 else f"{k}" for k in rng.permutation(10 * n)[:n]]
+    table.loc[60, "phone"] = table.loc[50, "phone"]
     return table
 
 

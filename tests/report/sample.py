@@ -201,6 +201,7 @@ def sample(n_rows=120):
         },
         "histogram": {"edges": edges, "counts": counts},
         "columns": columns(),
+        "findings": [{"text": f"rows 3 and 9 are equal in all columns {HOSTILE}"}],
         "distributions": [
             bell(462, 18, 412, 395, 1.75),
             {

@@ -121,7 +121,8 @@ def findings_text(findings: Sequence[Any], style: Style) -> list[str]:
     """Return what stands out in columns, at most so many lines."""
     lines: list[str] = []
     for finding in findings[:FINDINGS_SHOWN]:
-        lines += filled(f"{finding.column}: {finding.text}", style, "  ", 5)
+        who = f"{finding.column}: " if finding.column else ""
+        lines += filled(f"{who}{finding.text}", style, "  ", 5)
     if len(findings) > FINDINGS_SHOWN:
         lines.append(style.dim(f"  and {len(findings) - FINDINGS_SHOWN:,} more"))
     return lines
@@ -160,6 +161,7 @@ class Findings:
                 }
                 for column in self.model.columns_
             ],
+            "findings": [each.to_dict() for each in found if not each.column],
             "flagged": digest.n_flagged,
             "suspicious": digest.n_suspicious,
             "flagged_by_association": digest.n_association,

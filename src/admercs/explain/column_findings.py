@@ -18,7 +18,9 @@ from admercs.explain.access import Model
 from admercs.explain.column_words import ColumnWords, join
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Record, label_text
+from admercs.explain.repeated_rows import RepetitionWatch
 from admercs.explain.scored_rows import ScoredTable, raw_texts
+from admercs.explain.stated_words import shortened
 from admercs.method.tail import TailStep
 from admercs.table.columns import Column
 from admercs.table.date_texts import FIRST_SHORT_YEAR
@@ -33,7 +35,6 @@ _GAP, _USUAL_GAP = 3.0, 0.5
 _USUAL_CODE = re.compile(r"0|-1|-?9{2,}(?:\.9+)?|1900-01-01|1970-01-01|9999-12-31")
 _NAMED, _FIRST_ROWS = 3, 3  # values that a sentence names, and rows that hold one of them
 _MOST_VALUES = 1_000  # that are told apart while counting
-_WIDEST = 30  # characters of a text that are shown
 _GROUP_WORDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes"}
 _ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 
@@ -42,7 +43,7 @@ _ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 class ColumnFinding(Record):
     """What is to be said of a column, apart from its rows' scores."""
 
-    column: str
+    column: str  # empty for what is said of whole rows
     kind: FindingKind
     text: str  # without the name of the column
     n: int = 0  # cells that it is about
@@ -70,9 +71,11 @@ class ColumnWatch:
         self._far: dict[int, dict[float, _Seen]] = {}
         self._n_unread: dict[int, int] = {}
         self._rest: dict[int, tuple[float, float]] = {}  # the ends of what is not far
+        self._repeated = RepetitionWatch(model.schema)
 
     def add(self, piece: ScoredTable) -> None:
         """Take in a scored piece of the table."""
+        self._repeated.add(piece)
         for column in self._model.schema.columns:
             raw = piece.table.raw(column.position) if column.reading is not None else None
             if raw is not None and raw.unread is not None:
@@ -114,6 +117,11 @@ class ColumnWatch:
                     found.append(
                         ColumnFinding(column.name, "code", text, seen.n, (value,), tuple(seen.rows))
                     )
+        for name, text, repeated in self._repeated.findings(self._model.schema.names):
+            values = tuple(each.text for each in repeated.foremost[:_NAMED] if each.text)
+            rows = tuple(label_text(row) for row in repeated.foremost[0].rows)
+            n = repeated.n_repeated
+            found.append(ColumnFinding(name, "duplicates", text, n, values, rows))
         return tuple(found)
 
     def _codes(self, m: int, words: ColumnWords) -> list[float]:
@@ -134,7 +142,7 @@ class ColumnWatch:
         seen, n = self._unread[column.position], self._n_unread[column.position]
         named = sorted(seen, key=lambda text: -seen[text].n)[:_NAMED]
         kind = column.reading.form.kind if column.reading else "value"
-        parts = [f"{_short(text)} ({_how_often(seen[text])})" for text in named]
+        parts = [f'"{shortened(text)}" ({_how_often(seen[text])})' for text in named]
         such = "such as " if len(seen) > len(named) else ""
         text = f"{_counted(n_read, kind)} and {_counted(n, 'text')}, {such}{join(parts, 'and')}"
         rows = tuple(seen[text].rows[0] for text in named)
@@ -187,10 +195,6 @@ def _where(rows: list[str]) -> str:
     numbers = [row.removeprefix("row ") for row in rows]
     is_number = all(row.startswith("row ") for row in rows)
     return f"rows {join(numbers, 'and')}" if is_number and len(rows) > 1 else join(rows, "and")
-
-
-def _short(text: str) -> str:
-    return f'"{text}"' if len(text) <= _WIDEST else f'"{text[: _WIDEST - 1]}…"'
 
 
 def _counted(n: int, what: str) -> str:

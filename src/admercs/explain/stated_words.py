@@ -1,4 +1,4 @@
-"""What facets state about a cell, in words: what it resembles, and what other columns say."""
+"""What facets state about a cell, in words: look-alikes, repetitions, what other columns say."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from typing import NamedTuple
 from admercs.explain.sentences import Noun, either_sentence
 from admercs.facets.determined_columns import contradictions
 from admercs.facets.look_alikes import Spelling
+from admercs.facets.repeated_keys import REPEATS
 from admercs.table.columns import Column, Facet
 
-LONGEST = 60  # characters of a text that a sentence shows
+LONGEST, WIDEST = 60, 30  # characters of a text that a sentence shows, or a list of them
 STRONG = 0.5  # other columns are named if they say at least this share of what the first says
 
 
 def cut(text: str) -> str:
     """Return a text, the end of a long one left out."""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def shortened(text: str) -> str:
+    """Return a text of a list, the end of a long one left out."""
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
 def quoted(text: str) -> str:
@@ -38,6 +44,8 @@ def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: No
         raise ValueError(f"{column.name} is not a facet")
     if column.facet.kind == "spelling":
         return _spelling_sentence(column.facet, cell, names[0])
+    if column.facet.kind == REPEATS:
+        return _repeats_sentence(column.facet, cell, names[0], noun)
     return _determined_sentence(column.facet, cell, names, noun)
 
 
@@ -60,6 +68,21 @@ def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:
 @lru_cache(maxsize=16)
 def _spelling(facet: Facet) -> Spelling:
     return Spelling(*facet.settings)
+
+
+def often(n: int) -> str:
+    """Say how many times something happens."""
+    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
+
+
+def _repeats_sentence(facet: Facet, cell: StatedCell, name: str, noun: Noun) -> str:
+    n, known = facet.settings
+    count = {str(value): count for value, count in known}.get(cell.texts[0] or "", 1)
+    training = "" if cell.is_training else "training "
+    unique = n - sum(count for _, count in known)
+    text = f"{name} is unique in {unique:,} {training}{noun.plural}"
+    there = "" if cell.is_training else " there"
+    return f"{text}, but {cut(cell.texts[0] or '')} occurs {often(count)}{there}."
 
 
 def _determined_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: Noun) -> str:

@@ -17,6 +17,8 @@ from admercs.facets.relations import (
     relation_name,
     residual_column,
 )
+from admercs.facets.repeated_keys import KINDS as KEY_KINDS
+from admercs.facets.repeated_keys import REPEATS, PlainKnown, repeats_make_sense, repeats_of
 from admercs.facets.text_shape import text_length, text_shape
 from admercs.facets.value_kind import KIND_WORDS, value_kind
 from admercs.table.columns import Facet
@@ -49,6 +51,11 @@ FACETS: dict[str, FacetKind] = {
     "spelling": FacetKind(
         "the spelling of {}", spelling_of, ("text",), "float",
         settings=(Known, Known, int, int, int, float), make_sense=spells_sense,
+        is_condition=False, is_stated=True,
+    ),
+    REPEATS: FacetKind(
+        "repetitions of {}", repeats_of, KEY_KINDS, "float",
+        settings=(int, PlainKnown), make_sense=repeats_make_sense,
         is_condition=False, is_stated=True,
     ),
     "determined": FacetKind(

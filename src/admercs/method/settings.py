@@ -51,13 +51,27 @@ class Determined:
 
 
 @dataclass(frozen=True)
+class KeyColumns:
+    """Columns whose values hardly ever repeat, such as numbers of orders."""
+
+    share: float = 0.01  # the most rows whose value occurs more than once, as a share
+    min_rows: int = 50  # smaller columns are no keys
+    longest: int = 50  # characters of a text that may be a key, at most …
+    words: int = 5  # … and of its words
+    # Whole numbers have at most this share of the repetitions of numbers drawn from their range.
+    chance: float = 0.1
+    most: int = 1 << 23  # in larger tables a share of the values is counted, so many
+
+
+@dataclass(frozen=True)
 class Facets:
     """Columns made of columns: of texts that hardly repeat their shape and their length.
 
-    Two more say about a cell what is known without a tree: what a text resembles, and what the
-    other columns of the row say.
+    Three more say about a cell what is known without a tree: what a text resembles, what the other
+    columns of the row say, and whether a value of a key repeats.
     """
 
+    keys: KeyColumns | None = field(default_factory=KeyColumns)
     look_alikes: LookAlikes | None = field(default_factory=LookAlikes)
     determined: Determined | None = field(default_factory=Determined)
 

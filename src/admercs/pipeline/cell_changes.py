@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from admercs.arrays import Floats, Ints, ShortInts
+from admercs.facets.repeated_keys import REPEATS
 from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import Model
 from admercs.pipeline.related_cells import RelatedCells
@@ -15,7 +16,8 @@ class CellChanges:
 
     That is the column itself, or a facet of it if the column is set aside. The facets of a cell
     that is changed become what is expected of them: a right value has the usual form. The
-    residuals of relations follow from the new values.
+    residuals of relations follow from the new values. Of a value that repeats in a key nobody knows
+    what it should have been: that it does is no part of a cell.
     """
 
     def __init__(self, model: Model, expected: ExpectedValues) -> None:
@@ -23,19 +25,26 @@ class CellChanges:
         first: dict[int, int] = {}
         used = model.schema.used
         self._related = RelatedCells(model)
+        measured = np.flatnonzero(~np.array(model.schema.is_stated)).tolist()
         for m in sorted(
-            range(len(used)), key=lambda m: (used[m].facet is not None, used[m].role != "nominal")
+            measured, key=lambda m: (used[m].facet is not None, used[m].role != "nominal")
         ):
             first.setdefault(used[m].sources[0], m)
-        self.cell_of = np.array([first[column.sources[0]] for column in used])
+        facets = {m: column.facet for m, column in enumerate(used) if column.facet is not None}
+        repeats = {m for m, facet in facets.items() if facet.kind == REPEATS}
+        cells = {m: first[each.sources[0]] for m, each in enumerate(used)
+                 if m not in repeats and each.sources[0] in first}  # fmt: skip
+        self.cell_of = np.array([cells.get(m, m) for m in range(len(used))])
+        self._in_none = [m for m in range(len(used)) if m not in cells]
         is_relation = np.isin(np.arange(len(used)), list(model.related))
         self.cell_of[is_relation] = np.flatnonzero(is_relation)
         self._others = np.flatnonzero(self.cell_of != np.arange(len(used)))
 
     def by_cell(self, amounts: Floats) -> Floats:
         """Add up what the attributes of each cell have (attributes x rows)."""
-        if len(self._others):
+        if len(self._others) or self._in_none:
             amounts = amounts.copy()
+            amounts[self._in_none] = 0.0
             np.add.at(amounts, self.cell_of[self._others], amounts[self._others])
             amounts[self._others] = 0.0
         return amounts

@@ -60,8 +60,8 @@ def fit_model(
     if how.readings:
         summary = with_columns(summary, sorted(how.readings), rows.read_as(how))
     smallest_leaf = leaf_size(method.trees, summary.n_rows)
-    made = make_columns(rows, summary, method, smallest_leaf)
-    schema = learn_schema(summary, method.columns, made, how)
+    made, keys = make_columns(rows, summary, method, smallest_leaf)
+    schema = learn_schema(summary, method.columns, made, how, keys)
     rows.open(schema)
 
     binning, codes = encode_rows(rows, schema, summary.n_rows, method.trees.max_bins)

@@ -15,7 +15,19 @@ from admercs.facets.relation_sample import (
 )
 from admercs.facets.relation_search import find_relations
 from admercs.facets.relations import RELATED, relation_facet
-from admercs.method.settings import Method, Relations
+from admercs.facets.repeated_keys import (
+    NumberCounts,
+    count_numbers,
+    count_values,
+    key_facet,
+    key_of_counts,
+    may_be_key,
+    merge_numbers,
+    merge_values,
+    repeated_numbers,
+    repeated_values,
+)
+from admercs.method.settings import KeyColumns, Method, Relations
 from admercs.pipeline.rows import Rows
 from admercs.table.columns import Facet
 from admercs.table.summary import ColumnSummary, TableSummary, merge_columns
@@ -23,18 +35,47 @@ from admercs.table.summary import ColumnSummary, TableSummary, merge_columns
 
 def make_columns(
     rows: Rows, summary: TableSummary, method: Method, smallest_leaf: int
-) -> list[tuple[Facet, ColumnSummary]]:
-    """Return the facets of a table and what its rows tell about them."""
+) -> tuple[list[tuple[Facet, ColumnSummary]], list[int]]:
+    """Return the facets of a table, with what its rows tell about them, and the places of keys."""
     facets = [*choose_facets(summary, method.columns, method.facets)]
     facets += find_determined(rows, summary, method.facets, smallest_leaf)
+    keys: list[Facet] = []
+    if method.facets is not None and method.facets.keys is not None:
+        keys = key_facets(rows, summary, method.facets.keys)
+        facets += [facet for facet in keys if repeated_values(facet)]
     if method.relations is not None:
         facets += relation_facets(rows, summary, method.relations)
+    places = [facet.sources[0] for facet in keys]
     if not facets:
-        return []
+        return [], places
     sources = sorted({source for facet in facets for source in facet.sources})
     numbered = [replace(f, sources=tuple(map(sources.index, f.sources))) for f in facets]
     parts = rows.look_at("reading", summarise_facets, sources, shared=(numbered,))
-    return list(zip(facets, rows.merge(merge_columns, parts), strict=True))
+    return list(zip(facets, rows.merge(merge_columns, parts), strict=True)), places
+
+
+def key_facets(rows: Rows, summary: TableSummary, settings: KeyColumns) -> list[Facet]:
+    """Find the columns whose values hardly ever repeat, and the values that do."""
+    columns = summary.columns
+    facets = [key_of_counts(j, column, settings) for j, column in enumerate(columns)]
+    places = [j for j, column in enumerate(columns) if may_be_key(column, settings)]
+    if places:
+        share = settings.most / summary.n_rows
+        parts = rows.look_at("keys", count_numbers, places, shared=(settings, share))
+        counted: list[NumberCounts] = rows.merge(merge_numbers, parts)
+        numbers = {
+            j: (found, int(each.n.sum()))
+            for j, each in zip(places, counted, strict=True)
+            if (found := repeated_numbers(each, columns[j], settings)) is not None
+        }
+        wanted = [found for found, _ in numbers.values()]
+        parts = rows.look_at("keys", count_values, list(numbers), shared=(settings, wanted))
+        for (j, (_, n)), counts in zip(
+            numbers.items(), rows.merge(merge_values, parts), strict=True
+        ):
+            repeated = {value: count for value, count in counts.items() if count > 1}
+            facets.append(key_facet(j, columns[j], repeated, n, settings))
+    return sorted((facet for facet in facets if facet is not None), key=lambda f: f.sources)
 
 
 def relation_facets(rows: Rows, summary: TableSummary, settings: Relations) -> list[Facet]:

@@ -65,6 +65,7 @@ def summary_of(
         },
         "histogram": {"edges": edges, "counts": counts},
         "columns": _columns(digest, distributions),
+        "findings": [each.to_dict() for each in digest.findings() if not each.column],
         "distributions": distributions.listed,
         "values": [_suspicious(value, digest.model.schema) for value in digest.values(noun)],
         "rows": _ListedRows(digest, contexts, distributions).listed(top, noun),

@@ -51,6 +51,7 @@ class Column:
     # How texts are read that are numbers, dates or times; None: the values are taken as they are.
     reading: Reading | None = field(default=None, repr=False)
     n_unread: int = field(default=0, repr=False)  # texts of the training table that are none
+    is_key: bool = field(default=False, repr=False)  # whether its values hardly ever repeat
 
     @property
     def sources(self) -> tuple[int, ...]:

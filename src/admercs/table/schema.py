@@ -154,15 +154,17 @@ def learn_schema(
     settings: Columns | None = None,
     facets: Sequence[tuple[Facet, ColumnSummary]] = (),
     how: TableReading | None = None,
+    keys: Sequence[int] = (),
 ) -> Schema:
     """Decide what each column is; one warning names the columns that are set aside."""
     n_columns = len(summary.columns)
     check_shape(summary.n_rows, n_columns)
     settings, how = settings or Columns(), how or TableReading()
     columns = tuple(
-        replace(_decide(column, j, settings), reading=how.readings.get(j), n_unread=column.n_unread)
+        replace(_decide(column, j, settings), reading=how.readings.get(j), n_unread=column.n_unread,
+                is_key=j in keys)
         for j, column in enumerate(summary.columns)
-    )
+    )  # fmt: skip
     made = tuple(
         replace(_decide(each, n_columns + k, settings, facet.is_condition), facet=facet)
         for k, (facet, each) in enumerate(facets)

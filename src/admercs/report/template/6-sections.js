@@ -89,6 +89,7 @@ function drawColumns() {
         ...column.findings.map((finding) => el("p", { class: "finding", text: finding.text }))));
   });
   document.querySelector("#column-table tbody").append(...lines);
+  byId("column-table").closest(".table-frame").before(...data.findings.map((finding) => el("p", { class: "finding", text: finding.text })));
 }
 
 // A spreadsheet would run text such as =1+1 as a formula. An apostrophe before it keeps it text; numbers stay numbers,

@@ -1,0 +1,195 @@
+"""Keys: columns whose values hardly ever repeat, and those of their values that do.
+
+A text column is a key if nearly all of its values are short and at most a small share of them
+occurs more than once. Whole numbers are a key if there are also far fewer repetitions than so many
+numbers drawn from the same range would have: 1 to 5,000 are numbers of orders, amounts of money
+are not.
+
+With n values, r of which occur more than once, each of these has ω = r / n.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from admercs.arrays import Ints, Keys, scramble
+from admercs.method.settings import KeyColumns
+from admercs.table.columns import Facet
+from admercs.table.frame import Frame
+from admercs.table.summary import ColumnSummary, text_category
+from admercs.table.values import Kind, RawColumn
+
+REPEATS = "repeats"
+KINDS: tuple[Kind, ...] = ("text", "integer")
+Value = str | int
+PlainKnown = tuple[tuple[Value, int], ...]  # values that occur more than once, and how often
+_PLAIN_SHARE = 0.9  # of the texts of a key, so many are short
+
+
+class NumberCounts(NamedTuple):
+    """How often values occur, each as a number; of texts it is a check sum, which may be shared."""
+
+    number: Keys
+    n: Ints
+    n_short: int
+
+
+def may_be_key(column: ColumnSummary, settings: KeyColumns) -> bool:
+    """Say whether the values of a column have to be counted to know whether it is a key."""
+    n = column.n_present
+    if column.chosen or n < settings.min_rows:
+        return False
+    if column.kind == "text":
+        return column.counts is None
+    if column.kind != "integer" or column.role != "numeric" or column.counts is not None:
+        return False
+    n_possible = _span(column)
+    return n_possible >= (1 - settings.share) * n and settings.chance * _pairs(n) >= n_possible
+
+
+def _span(column: ColumnSummary) -> int:
+    return int(column.high or 0) - int(column.low or 0) + 1
+
+
+def _pairs(n: int) -> float:
+    return n * (n - 1) / 2
+
+
+def key_facet(
+    place: int, column: ColumnSummary, counts: Mapping[Value, int], n: int, settings: KeyColumns
+) -> Facet | None:
+    """Return the facet of a key, given its values that occur more than once and the rows seen.
+
+    Return None for a column that is no key.
+    """
+    n_repeated = sum(counts.values())
+    if column.chosen or n < settings.min_rows or n_repeated > settings.share * n:
+        return None
+    if column.kind == "integer":
+        by_chance = _pairs(n) / _span(column)
+        if sum(map(_pairs, counts.values())) > settings.chance * by_chance:
+            return None
+    known = tuple(sorted(counts.items(), key=lambda each: (-each[1], str(each[0]))))
+    return Facet(REPEATS, (place,), (n, known), is_condition=False, is_stated=True)
+
+
+def repeated_values(facet: Facet) -> PlainKnown:
+    """Return the values of a key that occur more than once, and how often."""
+    known: PlainKnown = facet.settings[1]
+    return known
+
+
+def key_of_counts(place: int, column: ColumnSummary, settings: KeyColumns) -> Facet | None:
+    """Return the facet of a column of texts that are counted already, if it is a key."""
+    if column.kind != "text" or not column.counts:
+        return None
+    n_short = sum(n for text, n in column.counts.items() if _is_short(str(text), settings))
+    if n_short < _PLAIN_SHARE * column.n_present:
+        return None
+    repeated: dict[Value, int] = {str(text): n for text, n in column.counts.items() if n > 1}
+    return key_facet(place, column, repeated, column.n_present, settings)
+
+
+def count_numbers(frame: Frame, settings: KeyColumns, share: float) -> list[NumberCounts]:
+    """Count the values of all columns of a part of a table, or of a share of the values."""
+    most = np.uint64(min(share, 1.0) * (2**64 - 2**11))
+    found = []
+    for position in range(frame.n_columns):
+        numbers, n_short = _numbers(frame.column(position), settings)
+        number, n = np.unique(numbers[numbers <= most], return_counts=True)
+        found.append(NumberCounts(number, n, n_short))
+    return found
+
+
+def _numbers(raw: RawColumn, settings: KeyColumns) -> tuple[Keys, int]:
+    """Return a number for each value that may be one of a key, and how many values may be."""
+    present = raw.present()
+    if raw.kind == "text":
+        texts = [text for text in present.tolist() if _is_short(text, settings)]
+        sums = (zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts)
+        return scramble(np.fromiter(sums, np.uint64, len(texts))), len(texts)
+    if raw.kind != "integer":  # a part without values
+        return np.empty(0, np.uint64), 0
+    wide = np.int64 if present.dtype.kind == "i" else np.uint64
+    return scramble(present.astype(wide).view(np.uint64)), len(present)
+
+
+def _is_short(text: str, settings: KeyColumns) -> bool:
+    return len(text) <= settings.longest and text.count(" ") < settings.words
+
+
+def merge_numbers(parts: Sequence[list[NumberCounts]]) -> list[NumberCounts]:
+    """Add up what the parts of a table have counted."""
+    merged = []
+    for counted in zip(*parts, strict=True):
+        number, place = np.unique(np.concatenate([c.number for c in counted]), return_inverse=True)
+        n = np.bincount(place, np.concatenate([c.n for c in counted]), len(number))
+        merged.append(NumberCounts(number, n.astype(np.int64), sum(c.n_short for c in counted)))
+    return merged
+
+
+def repeated_numbers(
+    counted: NumberCounts, column: ColumnSummary, settings: KeyColumns
+) -> Keys | None:
+    """Return the numbers that occur more than once; None if there are too many for a key."""
+    repeated = counted.n > 1
+    # A few texts have the same check sum by chance.
+    too_many = counted.n[repeated].sum() > 2 * settings.share * counted.n.sum()
+    if too_many or counted.n_short < _PLAIN_SHARE * column.n_present:
+        return None
+    return counted.number[repeated]
+
+
+def count_values(
+    frame: Frame, settings: KeyColumns, numbers: Sequence[Keys]
+) -> list[dict[Value, int]]:
+    """Count the values of a part of a table that have certain numbers."""
+    found: list[dict[Value, int]] = []
+    for position, wanted in enumerate(numbers):
+        raw = frame.column(position)
+        values = raw.present()
+        if raw.kind == "text":
+            is_short = [_is_short(text, settings) for text in values.tolist()]
+            values = values[np.array(is_short, np.bool_)]
+        here = values[np.isin(_numbers(raw, settings)[0], wanted)] if len(values) else values
+        found.append(dict(Counter(here.tolist())))
+    return found
+
+
+def merge_values(parts: Sequence[list[dict[Value, int]]]) -> list[dict[Value, int]]:
+    """Add up the counts of the parts of a table."""
+    merged = []
+    for counts in zip(*parts, strict=True):
+        total: Counter[Value] = Counter()
+        for each in counts:
+            total.update(each)
+        merged.append(dict(total))
+    return merged
+
+
+def repeats_of(name: str, raw: RawColumn, n: int, known: PlainKnown) -> RawColumn:
+    """Return log ω of each value: of one that repeats how rare such values are, else 0."""
+    missing, values = raw.is_missing(), np.zeros(len(raw.values))
+    if known and raw.kind in ("text", "mixed"):
+        texts = {value for value, _ in known if isinstance(value, str)}
+        given = raw.values.tolist() if raw.kind == "text" else map(text_category, raw.values)
+        is_known = np.fromiter((text in texts for text in given), np.bool_, len(values))
+    elif known and raw.kind != "empty":
+        is_known = np.isin(raw.values, [value for value, _ in known if isinstance(value, int)])
+    else:
+        is_known = np.zeros(len(values), np.bool_)
+    values[is_known & ~missing] = math.log(sum(count for _, count in known) / n) if known else 0.0
+    return RawColumn(name, "float", values)
+
+
+def repeats_make_sense(n_sources: int, n: int, known: PlainKnown) -> bool:
+    """Say whether settings, read from a file, can be computed with."""
+    counts = [count for _, count in known]
+    in_range = all(isinstance(value, str) or -(2**63) <= value < 2**64 for value, _ in known)
+    return n_sources == 1 and sum(counts) <= n and min((*counts, 2 * n)) > 1 and in_range
