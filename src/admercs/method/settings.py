@@ -6,7 +6,7 @@ A step that can be left out is an optional field of `Method`: ``replace(Method()
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 
@@ -325,12 +325,23 @@ class Method:
         """Return the method for training rows that are known to be normal.
 
         Nothing in the training table is distrusted: no context is anomalous, no row adds evidence
-        to rows like it, and no ancestor doubts what a leaf finds ordinary.
+        to rows like it, and no ancestor doubts what a leaf finds ordinary. No leaf holds just
+        anomalies, so that leaves may be finer. The distance to the nearest training rows means what
+        it says, so that rows are compared with more of them, and isolation counts more.
         """
-        neighbours = self.neighbours
+        trees, neighbours = self.trees, self.neighbours
+        if trees.min_samples_leaf < 1:
+            trees = replace(trees, min_samples_leaf=trees.min_samples_leaf / 4)
         if neighbours is not None:
-            neighbours = dataclasses.replace(neighbours, weight=0.0)
-        return dataclasses.replace(self, feedback=None, ancestor=None, neighbours=neighbours)
+            isolation = neighbours.isolation
+            neighbours = replace(
+                neighbours,
+                weight=0.0,
+                references=10 * neighbours.references,
+                comparisons=2 * neighbours.comparisons,
+                isolation=isolation and replace(isolation, power=isolation.power * 4 / 3),
+            )
+        return replace(self, trees=trees, feedback=None, ancestor=None, neighbours=neighbours)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; `from_dict` reads it."""
@@ -416,7 +427,7 @@ def _changed(settings: Any, names: list[str], value: Any) -> Any:
         raise ValueError(f"{type(settings).__name__} has no setting {names[0]!r}")
     if len(names) > 1:
         value = _changed(getattr(settings, names[0]), names[1:], value)
-    return dataclasses.replace(settings, **{names[0]: value})
+    return replace(settings, **{names[0]: value})
 
 
 def _to_dict(settings: Any) -> Any:
