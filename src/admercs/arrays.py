@@ -16,6 +16,8 @@ Keys = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
+FEW_ROWS = 64  # take less time than the calls that are made for each column
+
 
 def scramble(numbers: Keys) -> Keys:
     """Turn numbers into others that look random: the last steps of the generator splitmix64."""

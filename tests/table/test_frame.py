@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -45,8 +46,7 @@ def test_all_libraries_give_the_same_working_values(library, columns):
     frame = read_frame(library(columns))
     own = learn_schema(summarise(frame))
     for column, other in zip(own.used, schema.used, strict=True):
-        given = {**vars(other), "name": column.name}
-        assert vars(column) == given
+        assert column == replace(other, name=column.name)
     prepared = prepare(frame, own)
     np.testing.assert_array_equal(prepared.block(0, N), expected)
     for m in range(prepared.n_columns):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel, read_only
-from admercs.arrays import Array, Floats, Ints, ShortInts
+from admercs.arrays import FEW_ROWS, Array, Floats, Ints, ShortInts
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, N_HEIGHTS, Likelihoods
 
 _PER_POINT = 4  # places between two table points where the density may cross τ
@@ -135,6 +135,21 @@ def read_likelihood(
             like.log_floor, like.value_ptr, like.log_value, like.distinct[first:stop],
         )  # fmt: skip
     return out
+
+
+def in_groups(
+    likelihoods: Likelihoods, columns: Ints, n_rows: int
+) -> list[tuple[slice | Ints, int]]:
+    """Part columns into groups that are read in one call, each with its first column.
+
+    These are single columns; but of few rows, all continuous columns are read as if they were one.
+    """
+    together = (likelihoods.kind[columns] == CONTINUOUS) & (n_rows <= FEW_ROWS)
+    groups: list[tuple[slice | Ints, int]] = [
+        (slice(m, m + 1), m) for m in columns[~together].tolist()
+    ]
+    some = columns[together]
+    return [*groups, (some, int(some[0]))] if len(some) else groups
 
 
 def entries(likelihoods: Likelihoods, slot: int, x: Floats) -> Floats:

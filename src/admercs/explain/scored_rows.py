@@ -156,7 +156,7 @@ class ScoredTable:
 
     def _score(self, values: Floats) -> Parts:
         """Score rows once more, in blocks: the parts of all rows were not kept."""
-        score = Scorer(self.model).score
+        score = self.model.once(Scorer).score
         starts = range(0, max(1, values.shape[1]), BLOCK)
         blocks = (np.ascontiguousarray(values[:, start : start + BLOCK]) for start in starts)
         return join_parts([score(block) for block in blocks])
@@ -183,7 +183,7 @@ def score_rows(
         labels = range(first, first + table.n_rows)
     elif len(labels) != table.n_rows:
         raise ValueError(f"there are {len(labels)} labels for {table.n_rows} rows")
-    access, score = ModelAccess(model), Scorer(model).score
+    access, score = ModelAccess(model), model.once(Scorer).score
     blocks: dict[int, tuple[Any, ...]] = {}
 
     def score_block(start: int, stop: int) -> None:

@@ -23,18 +23,20 @@ class FacetFrame(Frame):
     """The columns of a table, and behind them its facets.
 
     `places` are the positions in the table of the columns that facets count their sources by; by
-    default they are all columns in the order of the table.
+    default they are all columns in the order of the table. `names` are those of the facets, where
+    they are known.
     """
 
     def __init__(
-        self, frame: Frame, facets: Sequence[Facet], places: Sequence[int] | None = None
-    ) -> None:
+        self, frame: Frame, facets: Sequence[Facet], places: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
         self._frame, self._facets = frame, tuple(facets)
         self._places = tuple(range(frame.n_columns) if places is None else places)
         self._n_given = len(self._places)
         self.n_rows, self.n_columns = frame.n_rows, self._n_given + len(self._facets)
         given = [frame.names[place] for place in self._places]
-        self.names = given + [facet_name(facet, given) for facet in self._facets]
+        self.names = [*given, *(names or (facet_name(facet, given) for facet in self._facets))]
         self.named, self.has_names = frame.named, frame.has_names
         self._made: dict[int, RawColumn] = {}
 
@@ -61,7 +63,8 @@ class FacetFrame(Frame):
 
     def take(self, rows: Ints) -> Frame:
         """Return some of the rows as a table of their own."""
-        return FacetFrame(self._frame.take(rows), self._facets, self._places)
+        names = self.names[self._n_given :]
+        return FacetFrame(self._frame.take(rows), self._facets, self._places, names)
 
     def texts(self, position: int) -> nw.Series[Any] | None:
         """Return a column of text in the hands of its own library; None for any other column."""
@@ -73,11 +76,12 @@ class FacetFrame(Frame):
 def prepare(frame: Frame, schema: Schema) -> Prepared:
     """Match a table with the schema of a model, or raise a ValueError."""
     facets = [column.facet for column in schema.facets if column.facet is not None]
+    names = [column.name for column in schema.facets]
     places = schema.check(frame)
     pairs = zip(places, schema.columns, strict=True)
     readings = {place: column.reading for place, column in pairs if column.reading is not None}
     read = TableReading(schema.rules, readings).frame(frame)
-    return Prepared(FacetFrame(read, facets, places), schema)
+    return Prepared(FacetFrame(read, facets, places, names), schema)
 
 
 def summarise_facets(frame: Frame, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:

@@ -11,6 +11,7 @@ from admercs._compile import kernel
 from admercs.arrays import Floats, Ints
 from admercs.arrays import ShortInts as Nodes
 from admercs.density.likelihoods import Likelihoods
+from admercs.density.lookup import in_groups
 from admercs.method.tail import LoneValues, read_lowered
 from admercs.method.views import ANCESTOR, BlockViews
 
@@ -39,22 +40,27 @@ class AncestorStep:
     ) -> None:  # fmt: skip
         self._lone, self._odds, self._has = lone, odds, ancestor >= 0
         trees = np.unique(roots, return_inverse=True)[1]
-        self._trees = np.unique(trees[self._has]).tolist()
+        self._trees = np.unique(trees[self._has])
         # A leaf without an ancestor is looked up in its root, and the answer is not used.
         nodes = np.where(self._has, ancestor, roots)
         self._likelihoods = likelihoods._replace(slot=likelihoods.slot[nodes])
 
     def apply(self, views: BlockViews) -> None:
         """Lower ``views.log_omega`` where the ancestor's evidence is the strongest."""
-        for m in self._trees:
-            leaf, so_far = np.ascontiguousarray(views.leaf[m]), views.log_omega[m]
-            there = read_lowered(self._lone, self._likelihoods, m, leaf, views.block[m])
+        for group, first in in_groups(self._likelihoods, self._trees, views.block.shape[1]):
+            leaf, x = views.leaf[group].ravel(), views.block[group].ravel()
+            so_far, marginal = views.log_omega[group].ravel(), views.marginal[group].ravel()
+            speaker = views.speaker[group].ravel()
+            there = read_lowered(self._lone, self._likelihoods, first, leaf, x)
             odder = np.empty(len(leaf), np.int64)
-            odder = odder[: list_odder(there, so_far, views.marginal[m], leaf, self._has, odder)]
+            odder = odder[: list_odder(there, so_far, marginal, leaf, self._has, odder)]
             there = discount(there[odder], self._odds)
-            still = there < np.minimum(so_far[odder], views.marginal[m, odder])
+            still = there < np.minimum(so_far[odder], marginal[odder])
             so_far[odder[still]] = there[still]
-            views.speaker[m, odder[still]] = ANCESTOR
+            speaker[odder[still]] = ANCESTOR
+            shape = views.leaf[group].shape
+            views.log_omega[group] = so_far.reshape(shape)
+            views.speaker[group] = speaker.reshape(shape)
 
 
 @kernel

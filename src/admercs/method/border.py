@@ -70,14 +70,14 @@ class BorderStep:
         most: float,
     ) -> None:  # fmt: skip
         self._forest, self._zones, self._own, self._lone = forest, zones, own, lone
-        self._trees, self._most = np.flatnonzero(np.diff(forest.root) > 1).tolist(), math.log(most)
+        self._trees, self._most = np.flatnonzero(np.diff(forest.root) > 1), math.log(most)
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.log_omega``; where the whole table finds a value odder, nothing changes."""
         forest, zones = self._forest, self._zones
-        for m in self._trees:
-            log_omega = views.log_omega[m]
-            odd = np.flatnonzero((log_omega < self._most) & (log_omega < views.marginal[m]))
+        is_odd = (views.log_omega < self._most) & (views.log_omega < views.marginal)
+        for m in self._trees[is_odd[self._trees].any(axis=1)].tolist():
+            log_omega, odd = views.log_omega[m], np.flatnonzero(is_odd[m])
             across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
             # Only the arrays it needs: each argument takes time to compile.
             look_across(

@@ -21,6 +21,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,26 +86,20 @@ class RankDistance(NamedTuple):
 
     def profile(self, values: Floats) -> Bytes:
         """Return the byte of each value (columns x rows)."""
-        pairs = enumerate(values)
+        codes = zip(values, self._ranked.tolist(), pairwise(self.first.tolist()), strict=True)
         return self.of_codes(
-            [encode(x, self._edges(m)) if self._ranked[m] else x for m, x in pairs]
+            [encode(x, self.edges[slice(*own)]) if ranked else x for x, ranked, own in codes]
         )
 
     def of_codes(self, codes: Sequence[Array]) -> Bytes:
         """Return the byte of each code (columns x rows); nominal codes may be working values."""
-        out = np.empty((len(codes), len(codes[0])), np.uint8)
-        for m, column in enumerate(codes):
-            if self.is_nominal[m]:
-                out[m] = np.minimum(np.nan_to_num(column), NO_VALUE)
-            elif self._ranked[m]:
-                first, last = self.first[m], self.first[m + 1]
-                np.take(self.place[first + 2 * m : last + 2 * m + 2], column, out=out[m])
-            else:
-                out[m] = 0
+        out = np.zeros((len(codes), len(codes[0])), np.uint8)
+        for m in np.flatnonzero(self.is_nominal).tolist():
+            out[m] = np.minimum(np.nan_to_num(codes[m]), NO_VALUE)
+        for m in np.flatnonzero(self._ranked).tolist():
+            first, last = self.first[m] + 2 * m, self.first[m + 1] + 2 * m + 2
+            np.take(self.place[first:last], codes[m], out=out[m])
         return out
-
-    def _edges(self, m: int) -> Floats:
-        return self.edges[self.first[m] : self.first[m + 1]]
 
     @property
     def _ranked(self) -> Bools:
@@ -158,7 +155,8 @@ class Nearest(NamedTuple):
     weight: Floats  # rows x references, where asked for: how much each counts
 
 
-class ReferenceRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ReferenceRows:
     """Rows of the training table with which other rows are compared."""
 
     ranks: RankDistance
@@ -176,23 +174,29 @@ class ReferenceRows(NamedTuple):
 
     def compare_profile(self, profile: Bytes, weigh: bool = False) -> Nearest:
         """Compare rows that are given as bytes; `weigh` asks for the weights of the references."""
-        compared = np.flatnonzero(self.ranks.is_compared)
         n_rows, n_references = profile.shape[1], len(self.row)
-        # Vector instructions take many references at a time, and the rest are slow one by one.
-        more = -n_references % TOGETHER_AT_LEAST
-        theirs = np.pad(self.profile[compared], ((0, 0), (0, more)))
-        excess = np.pad(self.excess.sum(axis=1), (0, more))
+        compared, theirs, is_nominal, has_none, excess = self._compared
         nearest = Nearest(
             np.empty((n_rows, 2)), np.empty(n_rows), np.empty((n_rows, 2), np.int64),
             np.empty((n_rows if weigh else 0, n_references)),
         )  # fmt: skip
         compare_rows(
-            np.ascontiguousarray(profile[compared].T), theirs, self.ranks.is_nominal[compared],
-            (theirs == NO_VALUE).any(axis=1), self.scales, excess, n_references,
-            np.empty(len(excess), _distance_type(len(compared), len(excess))),
+            np.ascontiguousarray(profile[compared].T), theirs, is_nominal, has_none, self.scales,
+            excess, n_references, np.empty(len(excess), _distance_type(len(compared), len(excess))),
             np.empty(len(excess), np.int64), *nearest,
         )  # fmt: skip
         return nearest
+
+    @cached_property
+    def _compared(self) -> tuple[Array, ...]:
+        """The reference rows as they are compared: columns, bytes, what is in them, and excess."""
+        columns = np.flatnonzero(self.ranks.is_compared)
+        # Vector instructions take many references at a time, and the rest are slow one by one.
+        more = -len(self.row) % TOGETHER_AT_LEAST
+        theirs = np.pad(self.profile[columns], ((0, 0), (0, more)))
+        excess = np.pad(self.excess.sum(axis=1), (0, more))
+        has_none = (theirs == NO_VALUE).any(axis=1)
+        return columns, theirs, self.ranks.is_nominal[columns], has_none, excess
 
     def isolation(self, distance: Floats, settings: Isolation, odds: float) -> Floats:
         """Return the isolation evidence of rows, given their distances at both scales."""

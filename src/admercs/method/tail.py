@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs._compile import kernel, read_only
-from admercs.arrays import Floats, Ints
+from admercs.arrays import FEW_ROWS, Bools, Floats, Ints
 from admercs.arrays import ShortInts as Nodes
 from admercs.density.likelihoods import CONTINUOUS, N_RANKS, Likelihoods
 from admercs.density.lookup import read_likelihood
@@ -47,7 +47,7 @@ class LoneValues(NamedTuple):
     floor: Floats  # entry of an isolated value
     least: Floats  # the smallest entry
     log_present: Floats
-    highest: Floats  # per column: no value above this is alone
+    highest: float  # no value above this is alone
 
 
 def find_lone_values(likelihoods: Likelihoods, root: Ints) -> LoneValues:
@@ -69,8 +69,7 @@ def find_lone_values(likelihoods: Likelihoods, root: Ints) -> LoneValues:
     lone = like.log_present + (like.log_floor + _LOG_TWO)
     lone = np.where(filled & (least < like.log_floor), lone, -np.inf)
     lone[like.slot[root[:-1]]] = -np.inf
-    of_node = np.where(like.slot >= 0, lone[like.slot], -np.inf)
-    highest = np.maximum.reduceat(of_node, root[:-1])
+    highest = float(lone.max())
     width = _PEAK_WIDTH * like.bandwidth
     return LoneValues(lone, low, high, width, like.log_floor, least, like.log_present, highest)
 
@@ -79,10 +78,13 @@ def read_lowered(
     lone: LoneValues | None, likelihoods: Likelihoods, target: int, nodes: Nodes, x: Floats,
     out: Floats | None = None,
 ) -> Floats:  # fmt: skip
-    """Return log ω of values in their scoring nodes, lower where a lone value is far away."""
+    """Return log ω of values in their scoring nodes, lower where a lone value is far away.
+
+    `target` is the values' column, or the first of a group of them.
+    """
     out = read_likelihood(likelihoods, target, nodes, x, out)
     if lone is not None and likelihoods.kind[target] == CONTINUOUS:
-        odd = np.flatnonzero(out < lone.highest[target])
+        odd = np.flatnonzero(out < lone.highest)
         if len(odd):
             lowered = out[odd]
             _lower_lone(nodes[odd], read_only(x[odd]), likelihoods.slot, *lone[:-1], lowered)
@@ -203,12 +205,22 @@ class TailStep:
             for sign, side in zip((-1.0, 1.0), sides, strict=True)
             if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], of[m], known.steps.get(m, 0)))
         ]
+        self._inner = np.repeat([[-np.inf], [np.inf]], len(n), axis=1)
+        for m, sign, _, odd_from, _, _ in self._sides:
+            self._inner[int(sign > 0), m] = sign * odd_from
         # A tree without a split has the whole table as its only leaf.
         self._is_whole = np.diff(root) == 1
 
-    def far(self, column: Callable[[int], Floats]) -> Iterator[tuple[int, Ints, Floats]]:
-        """Yield columns, the rows whose values may lie far outside, and log ω of these."""
+    def far(
+        self, column: Callable[[int], Floats], has_far: Bools | None = None
+    ) -> Iterator[tuple[int, Ints, Floats]]:
+        """Yield columns, the rows whose values may lie far outside, and log ω of these.
+
+        `has_far` says which columns may have such values, where that is known.
+        """
         for m, sign, tail, odd_from, n, settings in self._sides:
+            if has_far is not None and not has_far[m]:
+                continue
             x = column(m)
             rows = np.flatnonzero(x > odd_from if sign > 0 else x < -odd_from)
             if len(rows):
@@ -216,7 +228,10 @@ class TailStep:
 
     def apply(self, views: BlockViews) -> None:
         """Lower ``views.marginal``, and with it the view of a leaf that is the whole table."""
-        for m, rows, far in self.far(views.block.__getitem__):
+        has_far, (low, high) = None, self._inner[:, :, None]
+        if views.block.shape[1] <= FEW_ROWS:
+            has_far = ((views.block < low) | (views.block > high)).any(axis=1)
+        for m, rows, far in self.far(views.block.__getitem__, has_far):
             views.far.append((m, rows, far))
             if self._is_whole[m]:
                 views.log_omega[m, rows] = np.minimum(views.log_omega[m, rows], far)

@@ -32,7 +32,7 @@ from admercs.method.reference_sample import (
     merge_keys,
     sample_keys,
 )
-from admercs.method.settings import Neighbours
+from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
 from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Kept, Rows
@@ -112,9 +112,10 @@ def compare_rows(
         middle = float(rows.quantiles(kept.base, MIDDLE)[0])
         sums = rows.keep("", moments, kept.base, columns[2], shared=(middle,))
         weight = settings.weight * correlation_weight(rows.merge(add_moments, sums))
-    usual = np.array([small, large])
-    model = replace(model, references=found._replace(usual=usual, typical=typical, weight=weight))
-    return model, rows.keep("", add_compared, evidence, nearest, shared=(model,))
+    found = replace(found, usual=np.array([small, large]), typical=typical, weight=weight)
+    shared = model.method, found
+    evidence = rows.keep("", add_compared, evidence, nearest, shared=shared)
+    return replace(model, references=found), evidence
 
 
 def nearest_of_piece(
@@ -133,11 +134,13 @@ def nearest_of_piece(
     return distance[0], distance[1], evidence
 
 
-def add_compared(evidence: Floats, nearest: tuple[Floats, Floats, Floats], model: Model) -> Floats:
+def add_compared(
+    evidence: Floats, nearest: tuple[Floats, Floats, Floats], method: Method, found: ReferenceRows
+) -> Floats:
     """Add to the evidence of a piece's rows what comparing them tells."""
     small, large, passed = nearest
     known = Nearest(
         np.stack([small, large], axis=1), passed, np.empty((0, 2), np.int64), np.empty((0, 0))
     )
-    alone, added = compared_evidence(model, evidence, known)
+    alone, added = compared_evidence(method, found, evidence, known)
     return sum_in_order([part for part in (evidence, alone, added) if part is not None])

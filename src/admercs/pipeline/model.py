@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +19,8 @@ from admercs.method.scoring_nodes import ScoringNodes
 from admercs.method.settings import Method
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
+
+T = TypeVar("T")
 
 # Levels at which the training evidence is remembered: fine where percentiles matter.
 QUANTILE_LEVELS = np.unique(
@@ -40,6 +44,21 @@ class Model:
     references: ReferenceRows | None = None
     # Of the evidence of the training rows, at the levels `QUANTILE_LEVELS`.
     evidence_quantiles: Floats = field(default_factory=lambda: np.empty(0))
+    _made: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def once(self, make: Callable[[Model], T]) -> T:
+        """Return what a function makes of the model; it is made once and kept with the model.
+
+        What is made must not keep the model itself: it would not be freed at once.
+        """
+        if make not in self._made:
+            self._made.setdefault(make, make(self))  # threads may make it at the same time
+        return self._made[make]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: what was learned, and nothing that follows from it."""
+        learned = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        return learned | {"_made": {}}
 
     @property
     def is_facet(self) -> Bools:

@@ -79,7 +79,7 @@ class RepairSearch:
     """Looks for the repairs of rows of a model."""
 
     def __init__(self, model: Model) -> None:
-        self._forest, self._scorer = model.forest, Scorer(model)
+        self._forest, self._scorer = model.forest, model.once(Scorer)
         self._expected = ExpectedValues(model)
         self._changes = CellChanges(model, self._expected)
         self._related = RelatedCells(model)

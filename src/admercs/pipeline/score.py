@@ -26,14 +26,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Bytes, Floats, Keys, ShortInts
-from admercs.density.lookup import read_likelihood
+from admercs.arrays import FEW_ROWS, Bytes, Floats, Keys, ShortInts
+from admercs.density.lookup import in_groups, read_likelihood
 from admercs.method.ancestor import AncestorStep, undiscount
 from admercs.method.border import BorderStep
 from admercs.method.broken_relations import RelationStep
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
-from admercs.method.neighbours import Nearest
+from admercs.method.neighbours import Nearest, ReferenceRows
 from admercs.method.odds import pattern_evidence
 from admercs.method.reference_sample import key_rows
 from admercs.method.settings import Method, Odds
@@ -102,6 +102,8 @@ class Parts(NamedTuple):
 
 def sum_in_order(arrays: Floats | list[Floats]) -> Floats:
     """Add up one array after the other; numpy's order depends on the number of rows."""
+    if isinstance(arrays, np.ndarray) and arrays.shape[-1] <= FEW_ROWS and len(arrays):
+        return np.add.accumulate(arrays)[-1]
     total = arrays[0].copy()
     for array in arrays[1:]:
         total += array
@@ -121,8 +123,8 @@ class Scorer:
     """A model made ready for scoring rows."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
         method, forest, likelihoods = model.method, model.forest, model.likelihoods
+        self._method, self._forest, self._references = method, forest, model.references
         roots = forest.roots
         # Likelihoods that take a leaf for the node that scores it.
         self._own = likelihoods._replace(slot=likelihoods.slot[model.scoring.own])
@@ -163,10 +165,10 @@ class Scorer:
 
         `cells` asks for the evidence of single columns, which takes longer than that of rows.
         """
-        parts, known = self.score_alone(block, leaf), self.model.references
+        parts, known = self.score_alone(block, leaf), self._references
         if known is not None:
             own, nearest = parts.evidence(), known.compare(block)
-            alone, passed = compared_evidence(self.model, own, nearest)
+            alone, passed = compared_evidence(self._method, known, own, nearest)
             parts = parts._replace(alone=alone, passed=passed)
             if cells:
                 zero = np.zeros_like(own)
@@ -178,8 +180,10 @@ class Scorer:
     def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
         """Return log ω of the values of a block by the leaves' own scoring nodes."""
         log_omega = np.empty(block.shape)
-        for m in range(len(block)):
-            read_lowered(self._lone, self._own, m, leaf[m], block[m], log_omega[m])
+        for group, first in in_groups(self._own, np.arange(len(block)), block.shape[1]):
+            nodes, x, out = leaf[group].ravel(), block[group].ravel(), log_omega[group].ravel()
+            read_lowered(self._lone, self._own, first, nodes, x, out)
+            log_omega[group] = out.reshape(leaf[group].shape)
         return log_omega
 
     def score_alone(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
@@ -189,22 +193,23 @@ class Scorer:
         """
         if leaf is None:
             leaf = np.empty(block.shape, np.int32)
-            find_leaves(self.model.forest, block, leaf)
+            find_leaves(self._forest, block, leaf)
         log_omega = self.own_likelihoods(block, leaf)
         marginal = np.zeros(block.shape)
         speaker = np.zeros(block.shape, np.uint8)
-        if self.model.method.marginal:
-            for m, is_other in enumerate(self._has_marginal):
-                if is_other:
-                    read_likelihood(self._whole_table, m, leaf[m], block[m], marginal[m])
-                else:
-                    marginal[m] = log_omega[m]
+        if self._method.marginal:
+            marginal[~self._has_marginal] = log_omega[~self._has_marginal]
+            others = np.flatnonzero(self._has_marginal)
+            for group, first in in_groups(self._whole_table, others, block.shape[1]):
+                nodes, x, out = leaf[group].ravel(), block[group].ravel(), marginal[group].ravel()
+                read_likelihood(self._whole_table, first, nodes, x, out)
+                marginal[group] = out.reshape(leaf[group].shape)
         relation = np.full(block.shape if self._relates else 0, -1, np.int32)
         views = BlockViews(leaf, block, log_omega, marginal, [], speaker, relation)
         for step in self._steps:
             step.apply(views)
         log_omega[self._stated] = block[self._stated]
-        pattern = pattern_evidence(views, self._has_marginal, self.model.method.evidence)
+        pattern = pattern_evidence(views, self._has_marginal, self._method.evidence)
         keep_strongest(pattern, self._cells)
         context = None
         if self._contexts is not None:
@@ -218,14 +223,14 @@ def odds_of(method: Method) -> float:
     return method.evidence.odds if isinstance(method.evidence, Odds) else 1.0
 
 
-def compared_evidence(model: Model, own: Floats, nearest: Nearest) -> tuple[Floats | None, Floats]:
+def compared_evidence(
+    method: Method, references: ReferenceRows, own: Floats, nearest: Nearest
+) -> tuple[Floats | None, Floats]:
     """Return the evidence of rows for being alone, and for being like odd rows."""
-    references, settings = model.references, model.method.neighbours
-    if references is None or settings is None:
-        raise ValueError("a model without reference rows compares no rows")
     alone = None
-    if settings.isolation is not None:
-        alone = references.isolation(nearest.distance, settings.isolation, odds_of(model.method))
+    if method.neighbours is not None and method.neighbours.isolation is not None:
+        settings = method.neighbours.isolation
+        alone = references.isolation(nearest.distance, settings, odds_of(method))
         own = own + alone
     return alone, references.added(nearest, own)
 
@@ -245,7 +250,7 @@ def score_strongest(
 
     `keys` receives the keys of the rows (see `reference_sample`), where these are wanted.
     """
-    scorer = Scorer(model)
+    scorer = model.once(Scorer)
     evidence, strongest = np.empty((2, table.n_rows))
     # What a relation leaves of a value changes with all rows, and so would all keys.
     own_values = np.flatnonzero(~model.is_facet).tolist()
@@ -272,7 +277,7 @@ def score_cells(
     model: Model, table: Prepared, n_jobs: int = 1, *, of_values: bool = False
 ) -> Floats:
     """Return the evidence per row and column of the table; unused columns have none."""
-    scorer, credited = Scorer(model), model.credited
+    scorer, credited = model.once(Scorer), model.credited
     out = np.zeros((table.n_rows, len(model.schema.columns)))
 
     def work(start: int, stop: int) -> None:
@@ -286,8 +291,12 @@ def score_cells(
 
 
 def run_blocks(work: Callable[[int, int], None], n_rows: int, n_jobs: int) -> None:
-    """Call ``work(start, stop)`` for all blocks of rows, in threads."""
+    """Call ``work(start, stop)`` for all blocks of rows, in threads where there are several."""
     starts = range(0, n_rows, BLOCK)
-    with ThreadPoolExecutor(max(1, n_jobs)) as pool:
+    if n_jobs <= 1 or len(starts) == 1:
+        for start in starts:
+            work(start, min(start + BLOCK, n_rows))
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
         # A list: errors are raised where results are taken.
         list(pool.map(lambda start: work(start, min(start + BLOCK, n_rows)), starts))

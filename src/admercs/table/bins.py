@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from admercs._compile import kernel, read_only
-from admercs.arrays import Array, Bools, Floats, Ints, ShortInts
+from admercs.arrays import FEW_ROWS, Array, Bools, Floats, Ints, ShortInts
 from admercs.table.columns import Column
 from admercs.table.schema import Schema
 
@@ -81,6 +81,9 @@ def encode_column(values: Floats, column: Column, edges: Floats) -> Array:
 
 def encode(values: Floats, edges: Floats) -> Array:
     """Return the code of each value: 0 for NaN, else 1 + the number of edges below it."""
+    code_type = np.uint8 if len(edges) < MAX_BINS else np.uint16
+    if len(values) <= FEW_ROWS:
+        return np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values)).astype(code_type)
     n_cells = _CELLS if len(values) > _CELLS else 64
     quarters = edges[np.arange(1, 4) * len(edges) // 4] if len(edges) else np.zeros(3)
     middle, spread = float(quarters[1]), float(0.5 * quarters[2] - 0.5 * quarters[0])
@@ -97,7 +100,7 @@ def encode(values: Floats, edges: Floats) -> Array:
     longest = 2 ** int(in_cell.max()).bit_length() // 2
     padded = np.append(edges, np.full(2 * longest, np.inf))
     values = read_only(np.ascontiguousarray(values, dtype=np.float64))
-    codes = np.empty(len(values), np.uint8 if len(edges) < MAX_BINS else np.uint16)
+    codes = np.empty(len(values), code_type)
     _encode(values, middle, spread, below_cell, padded, longest, codes)
     return codes
 

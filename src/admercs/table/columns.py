@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
 from typing import Any, Literal
 
 from admercs.table.readings import Reading
@@ -57,6 +59,11 @@ class Column:
     def sources(self) -> tuple[int, ...]:
         """The positions of the table's columns that the values come from."""
         return (self.position,) if self.facet is None else self.facet.sources
+
+    @cached_property
+    def code_of(self) -> dict[Any, int]:
+        """The code of each category."""
+        return dict(zip(self.categories, count(1), strict=False))
 
     @property
     def limits(self) -> tuple[float, float]:

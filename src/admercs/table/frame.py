@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array
 
-from admercs.arrays import Array, Ints
+from admercs.arrays import FEW_ROWS, Array, Ints
 from admercs.table.values import RawColumn, from_objects, from_times, zone_name
 
 _OBJECTS = (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum)
@@ -30,7 +30,9 @@ class Frame:
         self.names = list(map(str, names))
         # Whether all names are strings, as scikit-learn's feature_names_in_ demands.
         self.has_names = self.named and all(isinstance(name, str) for name in names)
-        self._known: dict[int, RawColumn] = {}
+        few = self.named and self.n_rows <= FEW_ROWS
+        self._plain = _plain_columns(table) if few else {}
+        self._known: dict[int, RawColumn] = {**self._plain}
         self.read: dict[int, tuple[Any, RawColumn]] = {}  # columns whose texts were read, and how
 
     def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
@@ -63,7 +65,7 @@ class Frame:
     def texts(self, position: int) -> nw.Series[Any] | None:
         """Return a column of text in the hands of its own library; None for any other column."""
         # To make a million Python objects takes longer than all else that is done with texts.
-        if not isinstance(self._table, nw.DataFrame):
+        if not isinstance(self._table, nw.DataFrame) or position in self._plain:
             return None
         series: nw.Series[Any] = self._table[:, position]
         if series.implementation.is_polars() and series.dtype in (nw.Categorical, nw.Enum):
@@ -146,11 +148,38 @@ def from_series(series: nw.Series[Any], name: str) -> RawColumn:
     return replace(from_array(values, name), categorical=dtype in (nw.Categorical, nw.Enum))
 
 
+def _plain_columns(table: Any) -> dict[int, RawColumn]:
+    """Read numbers and texts of few rows of pandas: all other ways to them take far longer."""
+    found: dict[int, RawColumn] = {}
+    if not table.implementation.is_pandas():
+        return found
+    native = table.to_native()
+    types = set(native.dtypes)
+    if len(types) == 1 and isinstance(dtype := types.pop(), np.dtype) and dtype.kind in "fiub":
+        columns = zip(native.to_numpy().T, map(str, native.columns), strict=True)
+        return dict(enumerate(from_array(values, name) for values, name in columns))
+    for position, (name, series) in enumerate(native.items()):
+        dtype = series.dtype
+        if isinstance(dtype, np.dtype):
+            if dtype.kind in "fiub":
+                found[position] = from_array(series.to_numpy(), str(name))
+        elif dtype.name in ("str", "string"):
+            values = series.to_numpy(object)
+            missing = np.array([not isinstance(value, str) for value in values.tolist()])
+            known = missing if missing.any() else None
+            found[position] = RawColumn(str(name), "text", values, known)
+    return found
+
+
 def read_frame(X: Any, *, allow_empty: bool = False) -> Frame:
     """Read an array, a list of rows, a dict of columns or any data frame."""
     if scipy.sparse.issparse(X):
         check_array(X)  # raises scikit-learn's TypeError
-    frame = DictFrame(X) if isinstance(X, Mapping) else _read_table(X) or Frame(_read_array(X))
+    if isinstance(X, Mapping):
+        frame: Frame = DictFrame(X)
+    else:  # that an array is no data frame takes long to find out
+        table = None if type(X) is np.ndarray else _read_table(X)
+        frame = table or Frame(_read_array(X))
     if twice := [name for name, count in Counter(frame.names).items() if count > 1]:
         raise ValueError(f"Several columns are called {twice[0]!r}: give each its own name.")
     if not (allow_empty and frame.n_columns):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
-from itertools import count, repeat
+from itertools import repeat
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from admercs.arrays import Array, Bytes, Floats, Ints
+from admercs.arrays import FEW_ROWS, Array, Bytes, Floats, Ints
 from admercs.table.columns import Column
 from admercs.table.frame import Frame
 from admercs.table.schema import Schema
@@ -23,7 +23,6 @@ _DATES: set[Kind] = {"date", "datetime"}
 _TEXTS: set[Kind] = {"text", "mixed"}
 _FITS = dict.fromkeys(_NUMBERS, _NUMBERS) | dict.fromkeys(_DATES, _DATES)
 _FITS["mixed"] = _TEXTS | _NUMBERS
-
 # What a kind is called in a message.
 _KIND_WORDS: dict[Kind, str] = {
     **dict.fromkeys(("float", "integer"), "numbers"),
@@ -59,7 +58,7 @@ class Prepared:
                 self._codes[m] = np.zeros(self.n_rows, np.uint8)  # all missing
             elif column.role == "nominal":
                 self._codes[m] = _nominal_codes(raw, column, kind)
-            elif not raw.values.flags.owndata:
+            elif not raw.values.flags.owndata or self.n_rows <= FEW_ROWS:
                 # The table's own memory: keeping hold of it costs nothing and makes blocks fast.
                 self._views[m] = raw
 
@@ -146,8 +145,7 @@ def _fits(raw: RawColumn, column: Column, kind: Kind) -> bool:
 
 def _nominal_codes(raw: RawColumn, column: Column, kind: Kind) -> Bytes:
     """Return the code of each value: 0 missing, 1 … C the categories, C + 1 any other."""
-    known: dict[Any, int] = dict(zip(column.categories, count(1), strict=False))
-    other = len(known) + 1
+    known, other = column.code_of, len(column.code_of) + 1
     if kind in _TEXTS:
         texts = raw.values.tolist() if kind == "text" else map(text_category, raw.values)
         codes = np.fromiter(map(known.get, texts, repeat(other)), np.uint8, len(raw.values))
@@ -163,8 +161,7 @@ def _nominal_codes(raw: RawColumn, column: Column, kind: Kind) -> Bytes:
 
 def _encode_texts(series: nw.Series[Any], column: Column) -> Bytes:
     """Return the same codes of a column of text, inside the library that holds it."""
-    known: dict[Any, int] = dict(zip(column.categories, count(1), strict=False))
-    other = len(known) + 1
+    known, other = column.code_of, len(column.code_of) + 1
     if series.implementation.is_pandas():  # its way of replacing values is a slow join
         number, distinct = series.to_native().factorize()
         new = [known.get(text, other) for text in distinct]

@@ -59,6 +59,8 @@ class RawColumn:
 
     def rows(self, rows: slice | Ints) -> RawColumn:
         """Return some of the rows; a stretch of them is not copied."""
+        if isinstance(rows, slice) and (rows.start, rows.stop) == (0, len(self.values)):
+            return self
         missing = None if self.missing is None else self.missing[rows]
         unread = None if self.unread is None else self.unread[rows]
         return replace(self, values=self.values[rows], missing=missing, unread=unread)
