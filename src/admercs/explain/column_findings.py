@@ -105,6 +105,8 @@ class ColumnWatch:
         for column in self._model.schema.columns:
             position = column.position
             if text := reading_text(column):
+                m = attributes.get(position, -1)
+                text += _span_text(column, words.column(m)) if m >= 0 else ""
                 found.append(ColumnFinding(column.name, "reading", text))
             if position in self._unread:
                 found.append(self._exceptions(column, int(n_recorded[position])))
@@ -167,13 +169,23 @@ def reading_text(column: Column) -> str:
         if form.order in _ORDERS:
             parts.append(f"with {_ORDERS[form.order]}")
         if form.year_digits == 2 and form.kind == "date":
-            parts.append(f"of {FIRST_SHORT_YEAR} to {FIRST_SHORT_YEAR + 99}")
+            years = f"{FIRST_SHORT_YEAR} to {FIRST_SHORT_YEAR + 99}"
+            parts.append(f"with two-digit years taken for {years}")
         other = "--dayfirst" if form.order == "mdy" else "--no-dayfirst"
         unsure = f"day and month could be exchanged as well ({other})"
     if not parts and not column.reading.ambiguous:  # as anybody would read them
         return ""
     text = " ".join([f"read as {form.kind}s", *parts])
     return f"{text}; {unsure}" if column.reading.ambiguous else text
+
+
+def _span_text(column: Column, words: ColumnWords) -> str:
+    """Say from when to when dates are whose century is a guess."""
+    form = None if column.reading is None else column.reading.form
+    if form is None or form.kind != "date" or form.year_digits == 4:
+        return ""
+    first, last = (words.native(end) for end in column.limits)
+    return f"; they are of {getattr(first, 'year', first)} to {getattr(last, 'year', last)}"
 
 
 def _count(known: dict[Any, _Seen], values: Iterable[Any], rows: Ints, piece: ScoredTable) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from admercs.explain.access import Range
+from admercs.explain.calendar_words import hours, is_clock
 from admercs.explain.column_words import ColumnWords, join, listed
 from admercs.explain.records import Condition, ConditionKind
 
@@ -87,6 +88,8 @@ def _interval_text(
     inside = [x for x in words.column.distinct if low < x <= high]
     if inside and (not math.isfinite(own) or own in inside):
         # The values there are, instead of thresholds between them.
+        if is_clock(words):
+            return hours(words, inside[0], inside[-1])
         if len(inside) <= 2:
             return f"= {words.with_unit(join([words.exact_text(x) for x in inside], 'or'))}"
         above, below = words.exact_text(inside[0]), words.exact_text(inside[-1])

@@ -12,6 +12,7 @@ import numpy as np
 
 from admercs.arrays import Floats
 from admercs.explain.access import Model, ModelAccess
+from admercs.explain.calendar_words import is_part, own_part, typical_parts
 from admercs.explain.column_words import ColumnWords, join, name_and_unit, percent
 from admercs.explain.conditions import Close, make_condition
 from admercs.explain.records import Condition, Typical
@@ -66,12 +67,12 @@ class ModelWords:
         if access.continuous[access.targets[node]]:
             typical = _regions(access, words, node, own)
         else:
-            typical = _values(words, access.typical_values(node))
+            typical = _values(words, access.typical_values(node), own)
         where = "" if recorded >= 0.9 else " where recorded"
         return replace(typical, text=typical.text + where)
 
-    def own_clause(self, node: int, own: float, typical: Typical, raw: str) -> str:
-        """Write what a row has instead of what is typical in a node."""
+    def own_clause(self, node: int, own: float, typical: Typical, raw: str, shown: str = "") -> str:
+        """Write what a row has instead of what is typical in a node; `shown` is how it is told."""
         attribute, this = self.access.targets[node], f"this {self.noun.singular} has"
         words = self.column(attribute)
         if raw and words.is_kind:
@@ -91,11 +92,13 @@ class ModelWords:
             region = self.access.typical_region(node)
             gap = min((max(low - own, own - high) for low, high in region), default=math.inf)
             return f"{this} {words.value_text(own, distance=gap if gap > 0 else math.inf)}"
-        value = words.value_text(own)
+        value = shown or words.value_text(own)
         if typical.kind == "missing":
             return f"{this} {value}"
         count = self.access.own_count(node, own)
         total = self.access.sizes[node] - self.access.n_missing(node)
+        if is_part(words):
+            return own_part(words, self.noun, value, count, total)
         return f"{this} {words.name} = {value} ({count or 'none'} of {total:,})"
 
     def _close(self, attribute: int, n: int) -> Close:
@@ -139,7 +142,7 @@ def _names(model: Model) -> list[tuple[str, str]]:
     ]
 
 
-def _values(words: ColumnWords, found: list[tuple[int, float]]) -> Typical:
+def _values(words: ColumnWords, found: list[tuple[int, float]], own: float | None) -> Typical:
     known = words.column.distinct
     values = [(place, known[place] if known else place + 1.0, part) for place, part in found]
     shares = [(words.native(x), part) for _, x, part in values]
@@ -157,6 +160,8 @@ def _values(words: ColumnWords, found: list[tuple[int, float]]) -> Typical:
         text = f"{words.name} {join(spans, 'or')}"
     else:
         text = f"{words.name} = {words.listed_values(shares)}"
+    if is_part(words) and all(value is not None for value, _ in shares):
+        text = typical_parts(words, [x for _, x, _ in values], own)
     if words.is_kind:
         text = f"{words.listed_values(shares)} as {words.name.removeprefix('kind of ')}"
     share = sum(part for _, part in found)

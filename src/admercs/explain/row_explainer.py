@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 from admercs.arrays import Bools, Floats
 from admercs.explain import sentences
 from admercs.explain.access import association
+from admercs.explain.calendar_words import is_clock
 from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical, is_count
@@ -76,10 +78,12 @@ class RowExplainer:
         # Anomalous contexts (leaves) with nearly the same rows have a common number.
         self.groups = similar_contexts(self.access)
         self.names = [self.access.column_name(m) for m in range(len(self.access.columns))]
-        used = {column.position: m for m, column in enumerate(self.access.columns)}
+        self._used = {column.position: m for m, column in enumerate(self.access.columns)}
         stated = np.flatnonzero(self.access.model.schema.is_stated).tolist()
         sources = {m: self.access.columns[m].sources[0] for m in stated}
-        self._told = {m: used[source] for m, source in sources.items() if source in used}
+        self._told = {
+            m: self._used[source] for m, source in sources.items() if source in self._used
+        }
         self.cells: Floats = sum(self.evidence.values())
         self.association = association(parts)
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))
@@ -191,8 +195,7 @@ class RowExplainer:
         own, unseen = float(values[told]), self.rows.unknown[row].get(told)
         column = self.words.column(told)
         raw = "" if unseen is None else column.category(unseen)
-        if raw and (math.isnan(own) or column.is_kind):
-            raw = f'"{raw.strip(chr(34))}"'
+        raw = f'"{raw.strip(chr(34))}"' if raw and (math.isnan(own) or column.is_kind) else raw
         value = column.native(own)
         conditions, who = self.words.described(view.node, values)
         reason = Reason(
@@ -226,7 +229,9 @@ class RowExplainer:
             reason = replace(reason, conditions=(), likelihood=likelihood)
             return self._broken(reason, relation, attribute, values)
         typical = self.words.typical(view.node, own)
-        text = self._pattern(who, view.node, own, typical, raw)
+        shown = self._time(attribute, values)
+        reason = replace(reason, value_text=shown or reason.value_text)
+        text = self._pattern(who, view.node, own, typical, (raw, shown))
         if view.culprits:
             least = MIN_SHARE * evidence
             others = [o for o in others if o.evidence >= least and o.attribute not in view.culprits]
@@ -235,10 +240,20 @@ class RowExplainer:
         text += sentences.consequences_sentence(names, n) if n else sentences.either_sentence(names)
         return replace(reason, typical=typical, likelihood=likelihood, text=text)
 
-    def _pattern(self, who: str, node: int, own: float, typical: Typical, raw: str) -> str:
+    def _time(self, attribute: int, values: Floats) -> str:
+        """Return the time of day of a date of which the hour is looked at; else nothing."""
+        if not is_clock(self.words.column(attribute)) or math.isnan(values[attribute]):
+            return ""
+        date = self._used[self.access.columns[attribute].sources[0]]
+        moment = self.words.column(date).native(float(values[date]))
+        return f"{moment:%H:%M}" if isinstance(moment, dt.datetime) else ""
+
+    def _pattern(
+        self, who: str, node: int, own: float, typical: Typical, texts: tuple[str, str]
+    ) -> str:
         """Say what is typical in a node, and how a value differs."""
         column = self.words.column(self.access.targets[node])
-        clause = self.words.own_clause(node, own, typical, raw)
+        clause = self.words.own_clause(node, own, typical, *texts)
         if column.is_typical(own, typical):
             more_frequent = column.more_frequent(own, typical)
             return sentences.rarer_sentence(who, typical.text, more_frequent, clause)

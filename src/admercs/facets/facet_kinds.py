@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from functools import partial
 from types import EllipsisType, UnionType
 from typing import Any, NamedTuple, get_args, get_origin
 
+from admercs.facets.calendar_parts import (
+    CLOCK,
+    TIMED,
+    clock_makes_sense,
+    part_of,
+    time_of,
+    timed_of,
+)
+from admercs.facets.calendar_parts import KINDS as DATES
 from admercs.facets.determination import KINDS
 from admercs.facets.determined_columns import PlainDeterminer, say_of_column, says_sense
 from admercs.facets.look_alikes import Known, spelling_of, spells_sense
@@ -53,6 +63,14 @@ FACETS: dict[str, FacetKind] = {
         settings=(Known, Known, int, int, int, float), make_sense=spells_sense,
         is_condition=False, is_stated=True,
     ),
+    CLOCK: FacetKind(
+        "the time of {}", time_of, DATES, "time",
+        settings=(int, bool), make_sense=clock_makes_sense,
+    ),
+    TIMED: FacetKind("the time of day in {}", timed_of, DATES, "text"),
+    "weekday": FacetKind("the weekday of {}", partial(part_of, "weekday"), DATES, "text"),
+    "monthday": FacetKind("the day of {}", partial(part_of, "monthday"), DATES, "text"),
+    "month": FacetKind("the month of {}", partial(part_of, "month"), DATES, "text"),
     REPEATS: FacetKind(
         "repetitions of {}", repeats_of, KEY_KINDS, "float",
         settings=(int, PlainKnown), make_sense=repeats_make_sense,

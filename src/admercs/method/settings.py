@@ -64,13 +64,24 @@ class KeyColumns:
 
 
 @dataclass(frozen=True)
+class Calendar:
+    """Parts of dates that come round: time of day, weekday, day of the month, month."""
+
+    days: float = 4.0  # that dates span at least for times of day to come round
+    repeats: int = 10  # how often a value of a part occurs at least on average
+    # How unevenly dates are spread over the values of a part at least: Σ p log(k p).
+    unevenness: float = 0.1
+
+
+@dataclass(frozen=True)
 class Facets:
-    """Columns made of columns: of texts that hardly repeat their shape and their length.
+    """Columns made of columns: of texts their shape and their length, of dates what comes round.
 
     Three more say about a cell what is known without a tree: what a text resembles, what the other
     columns of the row say, and whether a value of a key repeats.
     """
 
+    calendar: Calendar | None = field(default_factory=Calendar)
     keys: KeyColumns | None = field(default_factory=KeyColumns)
     look_alikes: LookAlikes | None = field(default_factory=LookAlikes)
     determined: Determined | None = field(default_factory=Determined)

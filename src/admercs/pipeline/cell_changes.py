@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from admercs.arrays import Floats, Ints, ShortInts
+from admercs.facets.calendar_parts import CALENDAR
 from admercs.facets.repeated_keys import REPEATS
 from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import Model
@@ -16,8 +17,8 @@ class CellChanges:
 
     That is the column itself, or a facet of it if the column is set aside. The facets of a cell
     that is changed become what is expected of them: a right value has the usual form. The
-    residuals of relations follow from the new values. Of a value that repeats in a key nobody knows
-    what it should have been: that it does is no part of a cell.
+    residuals of relations follow from the new values. Of a value that repeats in a key, and of
+    a date on an odd day, nobody knows what it should have been: that is no part of a cell.
     """
 
     def __init__(self, model: Model, expected: ExpectedValues) -> None:
@@ -31,9 +32,9 @@ class CellChanges:
         ):
             first.setdefault(used[m].sources[0], m)
         facets = {m: column.facet for m, column in enumerate(used) if column.facet is not None}
-        repeats = {m for m, facet in facets.items() if facet.kind == REPEATS}
+        unknown = {m for m, facet in facets.items() if facet.kind in (REPEATS, *CALENDAR)}
         cells = {m: first[each.sources[0]] for m, each in enumerate(used)
-                 if m not in repeats and each.sources[0] in first}  # fmt: skip
+                 if m not in unknown and each.sources[0] in first}  # fmt: skip
         self.cell_of = np.array([cells.get(m, m) for m in range(len(used))])
         self._in_none = [m for m in range(len(used)) if m not in cells]
         is_relation = np.isin(np.arange(len(used)), list(model.related))

@@ -7,6 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from admercs.facets import choose_facets, find_determined, summarise_facets
+from admercs.facets.calendar_parts import (
+    calendar_facets,
+    count_dates,
+    may_have_parts,
+    merge_dates,
+)
 from admercs.facets.relation_sample import (
     NumberSample,
     count_satisfied,
@@ -27,7 +33,7 @@ from admercs.facets.repeated_keys import (
     repeated_numbers,
     repeated_values,
 )
-from admercs.method.settings import KeyColumns, Method, Relations
+from admercs.method.settings import Calendar, KeyColumns, Method, Relations
 from admercs.pipeline.rows import Rows
 from admercs.table.columns import Facet
 from admercs.table.summary import ColumnSummary, TableSummary, merge_columns
@@ -39,6 +45,8 @@ def make_columns(
     """Return the facets of a table, with what its rows tell about them, and the places of keys."""
     facets = [*choose_facets(summary, method.columns, method.facets)]
     facets += find_determined(rows, summary, method.facets, smallest_leaf)
+    if method.facets is not None and method.facets.calendar is not None:
+        facets += date_facets(rows, summary, method.facets.calendar)
     keys: list[Facet] = []
     if method.facets is not None and method.facets.keys is not None:
         keys = key_facets(rows, summary, method.facets.keys)
@@ -52,6 +60,19 @@ def make_columns(
     numbered = [replace(f, sources=tuple(map(sources.index, f.sources))) for f in facets]
     parts = rows.look_at("reading", summarise_facets, sources, shared=(numbered,))
     return list(zip(facets, rows.merge(merge_columns, parts), strict=True)), places
+
+
+def date_facets(rows: Rows, summary: TableSummary, settings: Calendar) -> list[Facet]:
+    """Find the parts of dates over which a table's dates are spread unevenly."""
+    places = [j for j, column in enumerate(summary.columns) if may_have_parts(column)]
+    if not places:
+        return []
+    counted = rows.merge(merge_dates, rows.look_at("dates", count_dates, places))
+    return [
+        facet
+        for j, counts in zip(places, counted, strict=True)
+        for facet in calendar_facets(j, summary.columns[j], counts, settings)
+    ]
 
 
 def key_facets(rows: Rows, summary: TableSummary, settings: KeyColumns) -> list[Facet]:

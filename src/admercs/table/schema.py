@@ -17,6 +17,7 @@ from admercs.table.summary import NOMINAL_CAP, ColumnSummary, TableSummary
 from admercs.table.values import TEMPORAL, Kind, describe
 
 MAX_CATEGORIES = 253  # with a code of their own, beside those for "missing" and "any other"
+_HOURS = 24
 EXACT = 2**53  # integers up to this size are exact in a float64
 # How values are shown, where that is not called as their kind.
 DISPLAY: dict[Kind, Display] = {"float": "number", "mixed": "text", "empty": "number"}
@@ -166,9 +167,10 @@ def learn_schema(
         for j, column in enumerate(summary.columns)
     )  # fmt: skip
     made = tuple(
-        replace(_decide(each, n_columns + k, settings, facet.is_condition), facet=facet)
+        replace(_decide(each, n_columns + k, _of_facet(each, settings), facet.is_condition),
+                facet=facet)
         for k, (facet, each) in enumerate(facets)
-    )
+    )  # fmt: skip
     kinds = tuple(column.kind for column in (*summary.columns, *(each for _, each in facets)))
     order = tuple(column.position for column in columns + made if not column.reason)
     schema = Schema(columns, made, kinds, summary.named, summary.has_names, order, how.rules)
@@ -187,6 +189,11 @@ def learn_schema(
         what = "This column is" if len(aside) == 1 else f"These {len(aside)} columns are"
         warnings.warn(f"{what} set aside: {reasons}.", UserWarning, stacklevel=2)
     return schema
+
+
+def _of_facet(summary: ColumnSummary, settings: Columns) -> Columns:
+    """Return by which settings a facet is taken: times of day that are made are hours."""
+    return replace(settings, max_distinct=_HOURS) if summary.kind == "time" else settings
 
 
 def _decide(

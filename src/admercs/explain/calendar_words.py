@@ -1,0 +1,58 @@
+"""Parts of dates in words: stretches of hours, weekdays, days of the month and months."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from admercs.explain.column_words import ColumnWords, join
+from admercs.explain.sentences import Noun
+from admercs.facets.calendar_parts import CLOCK, HOUR, PARTS
+
+
+def is_part(words: ColumnWords) -> bool:
+    """Say whether the values of a column are parts of dates."""
+    facet = words.column.facet
+    return facet is not None and facet.kind in (CLOCK, *PARTS)
+
+
+def is_clock(words: ColumnWords) -> bool:
+    """Say whether the values of a column are hours."""
+    facet = words.column.facet
+    return facet is not None and facet.kind == CLOCK
+
+
+def hours(words: ColumnWords, first: float, last: float) -> str:
+    """Write a stretch of hours, from the beginning of the first to the end of the last."""
+    return f"{words.exact_text(first)} to {words.exact_text(last + HOUR)}"
+
+
+def typical_parts(words: ColumnWords, values: list[float], own: float | None) -> str:
+    """Write the typical working values of a part of dates as stretches."""
+    facet = words.column.facet
+    if facet is None or facet.kind == CLOCK:
+        found = sorted(values)
+        # An hour between two typical ones is not worth telling, unless it is what is odd.
+        is_between = own is not None and found[0] < own < found[-1]
+        steps = [x / HOUR for x in found] if is_between else [float(k) for k in range(len(found))]
+        stretches = [hours(words, found[run[0]], found[run[-1]]) for run in _runs(steps)]
+        spans = [f"between {each.replace(' to ', ' and ')}" for each in stretches]
+    else:
+        names = PARTS[facet.kind].values
+        places = sorted(names.index(str(words.native(x))) for x in values)
+        spans = []
+        for run in _runs([float(place) for place in places]):
+            first, last = names[places[run[0]]], names[places[run[-1]]]
+            spans.append(first if first == last else f"{first} to {last}")
+    return f"{words.name} {join(spans, 'or')}"
+
+
+def own_part(words: ColumnWords, noun: Noun, shown: str, count: int, total: int) -> str:
+    """Write what a row has instead."""
+    often = "" if is_clock(words) else f" ({count or 'none'} of {total:,})"
+    return f"this {noun.singular} has {shown}{often}"
+
+
+def _runs(numbers: list[float]) -> list[list[int]]:
+    """Return the places of numbers that follow each other."""
+    groups = groupby(enumerate(numbers), lambda each: each[1] - each[0])
+    return [[place for place, _ in run] for _, run in groups]
