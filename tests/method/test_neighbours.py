@@ -390,3 +390,16 @@ def test_new_rows_with_what_no_row_had(model: ADMERCS, table: pd.DataFrame) -> N
     new["town"] = ["Rom", None, "Linz"]
     new.iloc[2, :8] = np.nan
     assert np.all(np.isfinite(model.score_samples(new)))
+
+
+@pytest.mark.parametrize("n_columns", [60, 90, 130])
+def test_distances_fit_their_type_in_wide_tables(n_columns: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(990, n_columns))
+    X[0] = 9.0  # the last by every rank
+    references = fit(X).model_.references
+    assert references is not None
+    assert len(references.row) % 32  # the last turn of the loop is filled up
+    nearest = references.compare(np.ascontiguousarray(X.T))
+    assert nearest.distance.min() > 0
+    assert nearest.distance.max() <= 254

@@ -132,7 +132,8 @@ class RankDistance(NamedTuple):
 
 def _distance_type(n_columns: int, n_counted: int = 0) -> type[np.int16] | type[np.int32]:
     """Return the type of distances: few columns fit into two bytes, which are added up faster."""
-    most = max((TOP_RANK + 1) * n_columns, n_counted)
+    # Rows that fill up a turn of a loop are further away than any other, and their ranks are added.
+    most = max(2 * (TOP_RANK + 1) * n_columns, n_counted)
     return np.int16 if most < np.iinfo(np.int16).max else np.int32
 
 
