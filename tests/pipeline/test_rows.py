@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ def assert_equal(one: Any, other: Any, name: str = "") -> None:
     elif isinstance(one, tuple) and hasattr(one, "_fields"):
         for each in one._fields:
             assert_equal(getattr(one, each), getattr(other, each), f"{name}.{each}")
+    elif is_dataclass(one) and any(isinstance(each, np.ndarray) for each in vars(one).values()):
+        for field in fields(one):
+            assert_equal(getattr(one, field.name), getattr(other, field.name), field.name)
     else:
         assert one == other, name
 

@@ -44,7 +44,10 @@ class Model:
     references: ReferenceRows | None = None
     # Of the evidence of the training rows, at the levels `QUANTILE_LEVELS`.
     evidence_quantiles: Floats = field(default_factory=lambda: np.empty(0))
-    _made: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    @cached_property
+    def _made(self) -> dict[Any, Any]:
+        return {}
 
     def once(self, make: Callable[[Model], T]) -> T:
         """Return what a function makes of the model; it is made once and kept with the model.
@@ -57,8 +60,7 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: what was learned, and nothing that follows from it."""
-        learned = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return learned | {"_made": {}}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def is_facet(self) -> Bools:
