@@ -28,6 +28,7 @@ ADDED = {
     "single rows in less time": 110,
     "keys and rows that repeat": 480,
     "parts of dates": 360,
+    "beginnings and ends of texts": 130,
 }
 MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 140
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Literal
 
 from admercs.explain.access import Range
-from admercs.explain.calendar_words import hours, is_clock
 from admercs.explain.column_words import ColumnWords, join, listed
+from admercs.explain.part_words import hours, is_clock
 from admercs.explain.records import Condition, ConditionKind
 
 # Tells whether a threshold may be written as another number: hardly any row lies between the two.

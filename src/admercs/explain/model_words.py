@@ -12,9 +12,9 @@ import numpy as np
 
 from admercs.arrays import Floats
 from admercs.explain.access import Model, ModelAccess
-from admercs.explain.calendar_words import is_part, own_part, typical_parts
 from admercs.explain.column_words import ColumnWords, join, name_and_unit, percent
 from admercs.explain.conditions import Close, make_condition
+from admercs.explain.part_words import is_part, own_part, typical_parts
 from admercs.explain.records import Condition, Typical
 from admercs.explain.sentences import Noun, subject
 from admercs.facets.value_kind import KIND_WORDS
@@ -87,11 +87,14 @@ class ModelWords:
             grouped = words.column.n_grouped > 0
             note = "is rare" if grouped else "was never seen in the training table"
             value = f"{words.name} = {raw}" if raw else "a value"
+            if shown:
+                return f"{this} {shown}"
             return f"{this} {value}, which {note}"
         if self.access.continuous[attribute]:
             region = self.access.typical_region(node)
             gap = min((max(low - own, own - high) for low, high in region), default=math.inf)
-            return f"{this} {words.value_text(own, distance=gap if gap > 0 else math.inf)}"
+            text = words.value_text(own, distance=gap if gap > 0 else math.inf)
+            return f"{this} {text}{f' ({shown})' if shown else ''}"
         value = shown or words.value_text(own)
         if typical.kind == "missing":
             return f"{this} {value}"
@@ -161,7 +164,8 @@ def _values(words: ColumnWords, found: list[tuple[int, float]], own: float | Non
     else:
         text = f"{words.name} = {words.listed_values(shares)}"
     if is_part(words) and all(value is not None for value, _ in shares):
-        text = typical_parts(words, [x for _, x, _ in values], own)
+        listed = text.removeprefix(f"{words.name} ").removeprefix("= ")
+        text = typical_parts(words, [x for _, x, _ in values], own, listed)
     if words.is_kind:
         text = f"{words.listed_values(shares)} as {words.name.removeprefix('kind of ')}"
     share = sum(part for _, part in found)

@@ -13,13 +13,14 @@ import numpy as np
 from admercs.arrays import Bools, Floats
 from admercs.explain import sentences
 from admercs.explain.access import association
-from admercs.explain.calendar_words import is_clock
+from admercs.explain.column_words import ColumnWords
 from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
+from admercs.explain.part_words import is_clock
 from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical, is_count
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
-from admercs.explain.stated_words import StatedCell, stated_sentence
+from admercs.explain.stated_words import cut, stated_sentence
 from admercs.pipeline.repair_search import Repaired, Replacement
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ class RowExplainer:
         self.groups = similar_contexts(self.access)
         self.names = [self.access.column_name(m) for m in range(len(self.access.columns))]
         self._used = {column.position: m for m, column in enumerate(self.access.columns)}
-        stated = np.flatnonzero(self.access.model.schema.is_stated).tolist()
-        sources = {m: self.access.columns[m].sources[0] for m in stated}
+        self._stated_ones = np.flatnonzero(self.access.model.schema.is_stated).tolist()
+        sources = {m: self.access.columns[m].sources[0] for m in self._stated_ones}
         self._told = {
             m: self._used[source] for m, source in sources.items() if source in self._used
         }
@@ -194,8 +195,7 @@ class RowExplainer:
         told = self._told.get(attribute, attribute)
         own, unseen = float(values[told]), self.rows.unknown[row].get(told)
         column = self.words.column(told)
-        raw = "" if unseen is None else column.category(unseen)
-        raw = f'"{raw.strip(chr(34))}"' if raw and (math.isnan(own) or column.is_kind) else raw
+        raw = _raw_text(column, own, unseen)
         value = column.native(own)
         conditions, who = self.words.described(view.node, values)
         reason = Reason(
@@ -213,32 +213,35 @@ class RowExplainer:
             node=view.node,
             also=tuple(self._reason(other, row, evidence) for other in others),
         )
-        if (cell := self.rows.stated[row].get(attribute)) is not None:
-            reason = self._stated(reason, attribute, row, cell)
+        cell = self.rows.stated[row].get(attribute)
+        if is_stated := cell is not None and attribute in self._stated_ones:
+            reason = self._stated(reason, attribute, row)
         if view.kind == "context":
             score = self.access.mean_score(view.leaf)
             return replace(reason, text=sentences.context_sentence(who, score))
-        if view.kind == "neighbours":
-            return self._neighbours(reason, row)
-        if view.kind == "isolation":
-            return self._isolation(reason, row)
-        if cell is not None:
+        if view.kind in OF_ROW:
+            tell = self._neighbours if view.kind == "neighbours" else self._isolation
+            return tell(reason, row)
+        if is_stated:
             return reason
         likelihood = math.exp(self.log_omega[attribute, row])
         if (relation := self._relation(view, row)) is not None:
             reason = replace(reason, conditions=(), likelihood=likelihood)
             return self._broken(reason, relation, attribute, values)
         typical = self.words.typical(view.node, own)
-        shown = self._time(attribute, values)
-        reason = replace(reason, value_text=shown or reason.value_text)
+        shown = self._time(attribute, values) if cell is None else cut(cell.texts[0] or "")
         text = self._pattern(who, view.node, own, typical, (raw, shown))
-        if view.culprits:
-            least = MIN_SHARE * evidence
+        text += self._either(view, others, evidence)
+        reason = replace(reason, value_text=shown or reason.value_text)
+        return replace(reason, typical=typical, likelihood=likelihood, text=text)
+
+    def _either(self, view: EvidenceView, others: list[EvidenceView], evidence: float) -> str:
+        """Name the other attributes that do not fit, or that follow from wrong values."""
+        n, least = len(view.culprits), MIN_SHARE * evidence
+        if n:
             others = [o for o in others if o.evidence >= least and o.attribute not in view.culprits]
         names = [self.words.column(other.attribute).name for other in others]
-        n = len(view.culprits)
-        text += sentences.consequences_sentence(names, n) if n else sentences.either_sentence(names)
-        return replace(reason, typical=typical, likelihood=likelihood, text=text)
+        return sentences.consequences_sentence(names, n) if n else sentences.either_sentence(names)
 
     def _time(self, attribute: int, values: Floats) -> str:
         """Return the time of day of a date of which the hour is looked at; else nothing."""
@@ -259,9 +262,10 @@ class RowExplainer:
             return sentences.rarer_sentence(who, typical.text, more_frequent, clause)
         return sentences.pattern_sentence(who, column.name, typical, clause)
 
-    def _stated(self, reason: Reason, attribute: int, row: int, cell: StatedCell) -> Reason:
+    def _stated(self, reason: Reason, attribute: int, row: int) -> Reason:
         """Say what a facet states about a cell."""
-        column, text = self.access.columns[attribute], cell.texts[0]
+        column, cell = self.access.columns[attribute], self.rows.stated[row][attribute]
+        text = cell.texts[0]
         if attribute not in self._told:
             reason = replace(reason, target=self.names[attribute], value=text, value_text=f"{text}")
         log_omega = float(self.log_omega[attribute, row])
@@ -303,6 +307,12 @@ class RowExplainer:
     def _foremost_names(self, amounts: Floats) -> list[str]:
         names = (self.words.column(m).name for m in _foremost(amounts, NAMED_ATTRIBUTES))
         return list(dict.fromkeys(names))
+
+
+def _raw_text(column: ColumnWords, own: float, unseen: str | None) -> str:
+    """Return what a cell holds that the model does not know; texts that are no values in quotes."""
+    raw = "" if unseen is None else column.category(unseen)
+    return f'"{raw.strip(chr(34))}"' if raw and (math.isnan(own) or column.is_kind) else raw
 
 
 def _is_open(found: list[Replacement]) -> bool:

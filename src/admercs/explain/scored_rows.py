@@ -21,6 +21,7 @@ from admercs.explain.row_explainer import RowExplainer
 from admercs.explain.stated_words import StatedCell
 from admercs.facets import prepare
 from admercs.facets.determined_columns import texts_of
+from admercs.facets.text_shape import TEXT_PARTS
 from admercs.pipeline.repair_search import RepairSearch
 from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks
 from admercs.table.frame import read_frame
@@ -139,10 +140,13 @@ class ScoredTable:
         )
 
     def _stated(self, chosen: Chosen) -> list[dict[int, StatedCell]]:
-        """Return the cells of some rows about which facets may state something."""
+        """Return the cells of some rows that facets state something about, or are parts of."""
         found: list[dict[int, StatedCell]] = [{} for _ in chosen]
-        for m in np.flatnonzero(self.model.schema.is_stated).tolist():
-            sources = self.model.schema.used[m].sources if len(chosen) else ()
+        for m, column in enumerate(self.model.schema.used):
+            facet = column.facet
+            if facet is None or not (facet.is_stated or facet.kind in TEXT_PARTS):
+                continue
+            sources = column.sources if len(chosen) else ()
             texts = [texts_of(self.table.raw(j).rows(chosen)) for j in sources]
             for cells, row in zip(found, zip(*texts, strict=True), strict=False):
                 cells[m] = StatedCell(row, self.is_training)

@@ -22,6 +22,7 @@ from admercs.facets.determination import (
 )
 from admercs.facets.determined_columns import determined_facet
 from admercs.facets.look_alikes import spelling_facet
+from admercs.facets.text_shape import first_token, last_token, tokens_repeat
 from admercs.method.settings import Columns, Facets
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
@@ -53,11 +54,22 @@ def choose_facets(summary: TableSummary, columns: Columns, settings: Facets | No
             continue
         if is_identifier(column, columns):
             found += [Facet(kind, (position,)) for kind in ("shape", "length")]
+            found += [Facet(kind, (position,)) for kind in repeated_tokens(column, settings)]
         if settings.look_alikes is not None and column.counts is not None:
             counts = {str(text): count for text, count in column.counts.items()}
             spelling = spelling_facet(position, counts, settings.look_alikes)
             found += [spelling] if spelling else []
     return tuple(found)
+
+
+def repeated_tokens(column: ColumnSummary, settings: Facets) -> list[str]:
+    """Return which of the first and the last words of texts repeat."""
+    if column.counts is None:  # more texts than are counted
+        return []
+    counts = {str(text): count for text, count in column.counts.items()}
+    tokens = {"first": first_token, "last": last_token}
+    most = settings.rare_tokens
+    return [kind for kind, token in tokens.items() if tokens_repeat(counts, token, most)]
 
 
 def find_determined(

@@ -29,7 +29,7 @@ from admercs.facets.relations import (
 )
 from admercs.facets.repeated_keys import KINDS as KEY_KINDS
 from admercs.facets.repeated_keys import REPEATS, PlainKnown, repeats_make_sense, repeats_of
-from admercs.facets.text_shape import text_length, text_shape
+from admercs.facets.text_shape import text_first, text_last, text_length, text_shape
 from admercs.facets.value_kind import KIND_WORDS, value_kind
 from admercs.table.columns import Facet
 from admercs.table.values import Kind, RawColumn
@@ -58,6 +58,8 @@ FACETS: dict[str, FacetKind] = {
     "kind": FacetKind("kind of {}", value_kind, tuple(KIND_WORDS), "text"),
     "shape": FacetKind("the form of {}", text_shape, ("text",), "text"),
     "length": FacetKind("the length of {}", text_length, ("text",), "integer"),
+    "first": FacetKind("the beginning of {}", text_first, ("text",), "text"),
+    "last": FacetKind("the end of {}", text_last, ("text",), "text"),
     "spelling": FacetKind(
         "the spelling of {}", spelling_of, ("text",), "float",
         settings=(Known, Known, int, int, int, float), make_sense=spells_sense,

@@ -1,9 +1,10 @@
-"""The shape of texts: runs of digits, capitals and letters, with all punctuation kept."""
+"""Parts of texts: their shape, with all punctuation kept, their length, how they begin and end."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ from admercs.table.values import RawColumn
 
 _DIGITS, _CAPITALS, _LETTERS = re.compile(r"\d"), re.compile(r"[^\W\d_]+"), re.compile(r"a{2,}")
 _SPACES = re.compile(r"\s+")
+_RUN = r"(?:[^\W\d_]+|\d+)"
+_FIRST, _LAST = re.compile(rf"^[\W_]*{_RUN}"), re.compile(rf"{_RUN}[\W_]*$")
+_NUMBER, _LONGEST = "a number", 20  # characters of a beginning or an end that may repeat
+_RARE = 3
+TEXT_PARTS = ("shape", "length", "first", "last")
 
 
 def shape_of(text: str) -> str:
@@ -32,6 +38,54 @@ def _letters(match: re.Match[str]) -> str:
     if word.isupper():
         return "A"
     return "Aa" if word[0].isupper() else "a"
+
+
+def first_token(text: str) -> str:
+    """Return the first word of a text, or what stands for any number.
+
+    >>> first_token("BE-2041"), first_token("Dr. Who"), first_token("+32 471 2"), first_token("471")
+    ('BE', 'Dr', '+32', 'a number')
+    """
+    return _token(_FIRST.search(text[: 2 * _LONGEST]))
+
+
+def last_token(text: str) -> str:
+    """Return the last word of a text, or what stands for any number.
+
+    >>> last_token("4 Main Street"), last_token("BE-2041")
+    ('Street', 'a number')
+    """
+    return _token(_LAST.search(text[-2 * _LONGEST :]))
+
+
+def _token(match: re.Match[str] | None) -> str:
+    token = "" if match is None else match[0].strip()
+    return _NUMBER if token.isdigit() else token[:_LONGEST]
+
+
+def tokens_repeat(counts: Mapping[str, int], token: Callable[[str], str], most: float) -> bool:
+    """Say whether the beginnings or ends of texts, which occur so often, say something.
+
+    There are several, and at most a share of the rows has one that hardly any other row has.
+    """
+    found: Counter[str] = Counter()
+    n = sum(counts.values())
+    for text, count in counts.items():
+        found[token(text)] += count
+        if len(found) > max(2.0, most * n):
+            return False
+    rare = sum(count for count in found.values() if count < _RARE)
+    return len(found) > 1 and rare <= most * n
+
+
+def text_first(name: str, texts: RawColumn) -> RawColumn:
+    """Return how each text begins."""
+    return _of_distinct(name, texts, first_token, "text", object)
+
+
+def text_last(name: str, texts: RawColumn) -> RawColumn:
+    """Return how each text ends."""
+    return _of_distinct(name, texts, last_token, "text", object)
 
 
 def text_shape(name: str, texts: RawColumn) -> RawColumn:

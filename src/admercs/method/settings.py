@@ -81,6 +81,8 @@ class Facets:
     columns of the row say, and whether a value of a key repeats.
     """
 
+    # First and last words of texts say something if at most this share of the rows has a rare one.
+    rare_tokens: float = 0.01
     calendar: Calendar | None = field(default_factory=Calendar)
     keys: KeyColumns | None = field(default_factory=KeyColumns)
     look_alikes: LookAlikes | None = field(default_factory=LookAlikes)

@@ -1,4 +1,4 @@
-"""Parts of dates in words: stretches of hours, weekdays, days of the month and months."""
+"""Parts of dates and texts in words: stretches of hours and days, forms, beginnings and ends."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from itertools import groupby
 from admercs.explain.column_words import ColumnWords, join
 from admercs.explain.sentences import Noun
 from admercs.facets.calendar_parts import CLOCK, HOUR, PARTS
+from admercs.facets.text_shape import TEXT_PARTS
+
+_TEXT_WORDS = {
+    "shape": ("the form of ", "of the form"),
+    "first": ("the beginning of ", "beginning with"),
+    "last": ("the end of ", "ending in"),
+}
 
 
 def is_part(words: ColumnWords) -> bool:
-    """Say whether the values of a column are parts of dates."""
+    """Say whether the values of a column are parts of dates or texts."""
     facet = words.column.facet
-    return facet is not None and facet.kind in (CLOCK, *PARTS)
+    return facet is not None and facet.kind in (CLOCK, *PARTS, *TEXT_PARTS)
 
 
 def is_clock(words: ColumnWords) -> bool:
@@ -26,9 +33,13 @@ def hours(words: ColumnWords, first: float, last: float) -> str:
     return f"{words.exact_text(first)} to {words.exact_text(last + HOUR)}"
 
 
-def typical_parts(words: ColumnWords, values: list[float], own: float | None) -> str:
-    """Write the typical working values of a part of dates as stretches."""
+def typical_parts(words: ColumnWords, values: list[float], own: float | None, listed: str) -> str:
+    """Write what is typical of a part: stretches of dates, or what is listed of texts."""
     facet = words.column.facet
+    if facet is not None and facet.kind in TEXT_PARTS:
+        prefix, how = _TEXT_WORDS.get(facet.kind, ("", ""))
+        name = words.name.removeprefix(prefix)
+        return f"{name} {how} {listed}" if how else f"{name} = {listed}"
     if facet is None or facet.kind == CLOCK:
         found = sorted(values)
         # An hour between two typical ones is not worth telling, unless it is what is odd.
@@ -48,8 +59,9 @@ def typical_parts(words: ColumnWords, values: list[float], own: float | None) ->
 
 def own_part(words: ColumnWords, noun: Noun, shown: str, count: int, total: int) -> str:
     """Write what a row has instead."""
-    often = "" if is_clock(words) else f" ({count or 'none'} of {total:,})"
-    return f"this {noun.singular} has {shown}{often}"
+    facet = words.column.facet
+    note = f" ({count or 'none'} of {total:,})" if facet is not None and facet.kind in PARTS else ""
+    return f"this {noun.singular} has {shown}{note}"
 
 
 def _runs(numbers: list[float]) -> list[list[int]]:

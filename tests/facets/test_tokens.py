@@ -1,0 +1,99 @@
+"""Beginnings and ends of texts are facets where they repeat, and what is odd is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from admercs import ADMERCS
+from admercs.facets import choose_facets
+from admercs.facets.text_shape import first_token, last_token, tokens_repeat
+from admercs.method.settings import Columns, Facets
+from admercs.table import read_frame, summarise
+
+PREFIXES = {"BE": "+32", "DE": "+49", "FR": "+33"}
+
+
+def make_orders(n: int = 1500) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    country = rng.choice(list(PREFIXES), n, p=[0.5, 0.3, 0.2])
+    digits = rng.integers(100, 999, (n, 3))
+    phone = [f"{PREFIXES[c]} {a} {b} {d}" for c, (a, b, d) in zip(country, digits, strict=True)]
+    code = [f"{c}-{k}" for c, k in zip(country, rng.permutation(9000)[:n] + 1000, strict=True)]
+    words = rng.choice(["Street", "Road", "Lane"], n, p=[0.6, 0.2, 0.2])
+    street = [
+        f"{a} Queen's {b} {c}" for a, b, c in zip(digits[:, 0], digits[:, 1], words, strict=True)
+    ]
+    size = rng.normal(100, 10, n)
+    return pd.DataFrame(
+        {"country": country, "phone": phone, "code": code, "street": street, "size": size}
+    )
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[int, tuple[str, float]]:
+    """Return the first reason of each planted row, and the evidence of the wrong cell."""
+    orders = make_orders()
+    belgian = np.flatnonzero(orders["country"] == "BE")[[3, 30, 60, 90]].tolist()
+    orders.loc[belgian[0], "phone"] = "+49 471 234 567"
+    orders.loc[belgian[1], "code"] = "DE-2041"
+    orders.loc[belgian[2], "street"] = "12 Queen's 4 Way"
+    orders.loc[belgian[3], "phone"] = "0471234567"
+    model = ADMERCS().fit(orders)
+    cells = model.score_cells(orders)
+    rows = {row.label: row for row in model.top(orders, 12, noun="orders")}
+    assert np.asarray(model.predict_cells(orders))[belgian, [1, 2, 3, 1]].all()
+    return {
+        k: (rows[row].reasons[0].text, float(cells[row].sum())) for k, row in enumerate(belgian)
+    }
+
+
+def test_what_does_not_fit_is_found_and_told_as_it_is_written(
+    found: dict[int, tuple[str, float]],
+) -> None:
+    assert (
+        "typically have phone beginning with +32 (99.7%), but this order has +49 471" in found[0][0]
+    )
+    assert (
+        "typically have code beginning with BE (99.9%), but this order has DE-2041." in found[1][0]
+    )
+    assert "but this order has 12 Queen's 4 Way" in found[2][0]
+    # Its form and its length are as rare.
+    assert found[3][0] in (
+        "All orders typically have phone of the form +99 999 999 999 (99.9%), but this order has "
+        "0471234567.",
+        "All orders typically have the length of phone = 15 (99.9%), but this order has "
+        "0471234567.",
+    )
+
+
+def test_tokens() -> None:
+    texts = {
+        "": ("", ""),
+        "- -": ("", ""),
+        "+32 471 23": ("+32", "a number"),
+        "0471": ("a number", "a number"),
+        "BE2041x": ("BE", "x"),
+        "_id.9": ("_id", "a number"),
+        "Main Street.": ("Main", "Street."),
+        "é à": ("é", "à"),
+        "w" * 500: ("w" * 20, "w" * 20),
+        "x\0y": ("x", "y"),
+        "שלום 12": ("שלום", "a number"),
+    }
+    assert {text: (first_token(text), last_token(text)) for text in texts} == texts
+
+
+def test_tokens_repeat_if_hardly_any_is_rare() -> None:
+    assert tokens_repeat({"BE-1": 50, "DE-2": 50}, first_token, 0.01)
+    assert not tokens_repeat({"BE-1": 50, "BE-2": 50}, first_token, 0.01)
+    assert tokens_repeat({"BE-1": 500, "DE-2": 500, "XX-3": 1}, first_token, 0.01)
+    assert not tokens_repeat({f"{chr(97 + k)}-1": 2 for k in range(20)}, first_token, 0.01)
+    rng = np.random.default_rng(1)
+    names = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(900)]
+    table = pd.DataFrame({"name": [f"{a} {b}" for a, b in zip(names, names[::-1], strict=True)]})
+    kinds = {
+        facet.kind for facet in choose_facets(summarise(read_frame(table)), Columns(), Facets())
+    }
+    assert not kinds & {"first", "last"}
