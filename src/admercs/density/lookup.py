@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,78 +12,96 @@ from admercs._compile import kernel, read_only
 from admercs.arrays import FEW_ROWS, Array, Floats, Ints, ShortInts
 from admercs.density.likelihoods import CONTINUOUS, DISCRETE, N_HEIGHTS, Likelihoods
 
+_SIXTH = 1.0 / 6.0
 _PER_POINT = 4  # places between two table points where the density may cross τ
 _HALVINGS = 16
 # Many rows may share the value where κ = τ; densities are tables in steps, and may just miss it.
 _NEARLY = 0.01
 
 
+# What is needed of a node's longest segment: where it begins and ends, its first point, the spacing
+# of its points, its last two (as numbers), the node's floor and log ω of there being a value.
+_BEGINS, _ENDS, _START, _PER_STEP, _LAST, _BEYOND, _FLOOR, _PRESENT = (
+    np.uint64(k) for k in range(8)
+)
+
+
+class ReadyLikelihoods(NamedTuple):
+    """Likelihoods made ready for many values: what is needed of a node lies together."""
+
+    likelihoods: Likelihoods
+    of_node: Floats  # nodes x 8, see above
+    first_point: Ints  # per node: of its longest segment, in the table
+
+
+def make_ready(likelihoods: Likelihoods) -> ReadyLikelihoods:
+    """Make likelihoods ready for reading many values."""
+    like, slot = likelihoods, np.maximum(likelihoods.slot, 0)
+    segment, n_segments = like.segment_ptr[slot] + like.main[slot], len(like.step)
+    of_node, first_point = np.zeros((len(slot), 8)), np.zeros(len(slot), np.int64)
+    of_node[:, _BEGINS] = np.inf  # a node without segments, or of a target with few values
+    some = np.flatnonzero((like.segment_ptr[slot] < like.segment_ptr[slot + 1]) & (like.slot >= 0))
+    slot, segment = slot[some], segment[some]
+    ends = like.segment_from[np.minimum(segment + 1, n_segments - 1)]
+    first_point[some] = like.table_ptr[segment]
+    last = like.table_ptr[segment + 1] - first_point[some] - 3
+    of_node[some] = np.stack([
+        like.segment_from[segment],
+        np.where(segment + 1 < like.segment_ptr[slot + 1], ends, np.inf),
+        like.segment_start[segment], 1.0 / like.step[segment], last, last + 1.001,
+        like.log_floor[slot], like.log_present[slot],
+    ], axis=1)  # fmt: skip
+    return ReadyLikelihoods(likelihoods, of_node, first_point)
+
+
 @kernel
 def _read_continuous(
-    nodes: ShortInts, x: Floats, bare: bool, out: Floats,
+    nodes: ShortInts, x: Floats, bare: bool, out: Floats, of_node: Floats, first_point: Ints,
     slot_of: ShortInts, log_present: Floats, log_missing: Floats, log_floor: Floats,
-    segment_ptr: Ints, main: Ints, segment_from: Floats, segment_start: Floats,
-    step: Floats, table_ptr: Ints, table: NDArray[np.float32],
+    segment_ptr: Ints, segment_from: Floats, segment_start: Floats, step: Floats, table_ptr: Ints,
+    table: NDArray[np.float32],
 ) -> None:  # fmt: skip
     """Write log ω of values of a continuous target; where `bare`, entries, not clipped at 0."""
-    # One function: small ones would be compiled twice, alone and as part of this one. What it needs
-    # of a slot is kept from row to row. Unsigned indices: numba asks whether signed ones are
-    # negative.
+    # One function: small ones would be compiled twice, alone and as part of this one. Unsigned
+    # indices: numba asks whether signed ones are negative.
     one, two = np.uint64(1), np.uint64(2)
-    slot, known = np.uint64(0), False
-    first, stop, longest = np.uint64(0), np.uint64(0), np.uint64(0)
-    floor, present, begins, ends = 0.0, 0.0, 0.0, 0.0
     for i in range(np.uint64(len(x))):
-        its_slot = np.uint64(slot_of[np.uint64(nodes[i])])
-        if its_slot != slot or not known:
-            slot, known = its_slot, True
-            first, stop = np.uint64(segment_ptr[slot]), np.uint64(segment_ptr[slot + one])
-            longest = first + np.uint64(main[slot])
-            floor, present = log_floor[slot], log_present[slot]
-            begins, ends = np.inf, np.inf
-            if first < stop:
-                begins = segment_from[longest]
-            if first < stop and longest + one < stop:
-                ends = segment_from[longest + one]
-        value = x[i]
-        if math.isnan(value):
-            out[i] = log_missing[slot]
-            continue
-        entry = floor
-        if first < stop:
-            # The last segment that holds from there or before. Most values lie in the longest one.
-            segment = longest
-            if not begins <= value < ends:
-                segment, end = first, longest
-                if value >= begins:
-                    segment, end = longest, stop
+        node, value = np.uint64(nodes[i]), x[i]
+        # Most values lie in the longest segment.
+        inside = of_node[node, _BEGINS] <= value < of_node[node, _ENDS]
+        position = (value - of_node[node, _START]) * of_node[node, _PER_STEP]
+        last, beyond = of_node[node, _LAST], of_node[node, _BEYOND]
+        floor, present, begin = of_node[node, _FLOOR], of_node[node, _PRESENT], first_point[node]
+        if not inside or not 0.999 <= position < beyond:
+            slot = np.uint64(slot_of[node])
+            floor, present, beyond = log_floor[slot], log_present[slot], 0.0
+            segment, end = np.uint64(segment_ptr[slot]), np.uint64(segment_ptr[slot + one])
+            if math.isnan(value):
+                out[i] = log_missing[slot]
+                continue
+            if segment < end:
+                # The last segment that holds from there or before.
                 while segment + one < end:
                     middle = (segment + end) >> one
                     if segment_from[middle] <= value:
                         segment = middle
                     else:
                         end = middle
-            position = (value - segment_start[segment]) / step[segment]
-            begin = table_ptr[segment]
-            last = table_ptr[segment + one] - begin - 3
-            # Where one segment follows another, rounding must not leave a crack between them.
-            if 0.999 <= position < last + 1.001:
-                place = min(max(np.int64(position), 1), last)
-                t = position - place
-                p = np.uint64(begin + place)
-                outer = t * (t - 1) / 6
-                inner = (t + 1) * (t - 2) / 2
-                read = (
-                    table[p + two] * outer * (t + 1)
-                    - table[p - one] * outer * (t - 2)
-                    + table[p] * inner * (t - 1)
-                    - table[p + one] * inner * t
-                )
-                if read > floor:
-                    entry = read
-        if not bare:
-            entry = present + (entry if entry < 0 else 0.0)
-        out[i] = entry
+                position = (value - segment_start[segment]) / step[segment]
+                begin = table_ptr[segment]
+                last = np.float64(table_ptr[segment + one] - begin - 3)
+                beyond = last + 1.001
+        entry = floor
+        # Where one segment follows another, rounding must not leave a crack between them.
+        if 0.999 <= position < beyond:
+            place = min(max(np.int64(position), 1), np.int64(last))
+            t = position - place
+            p = np.uint64(begin + place)
+            outer = table[p + two] * (t + 1) - table[p - one] * (t - 2)
+            inner = table[p] * (t - 1) - table[p + one] * t
+            read = outer * t * (t - 1) * _SIXTH + inner * (t + 1) * (t - 2) * 0.5
+            entry = max(floor, read)
+        out[i] = entry if bare else present + min(entry, 0.0)
 
 
 @kernel
@@ -118,16 +137,19 @@ def _read_few(
 
 
 def read_likelihood(
-    likelihoods: Likelihoods, target: int, nodes: ShortInts, x: Floats, out: Floats | None = None
-) -> Floats:
+    known: Likelihoods | ReadyLikelihoods, target: int, nodes: ShortInts, x: Floats,
+    out: Floats | None = None,
+) -> Floats:  # fmt: skip
     """Return log ω of working values of one column (NaN is missing), each in its scoring node."""
+    reading = known if isinstance(known, ReadyLikelihoods) else make_ready(known)
     if out is None:
         out = np.empty(len(x))
     nodes = np.ascontiguousarray(nodes, dtype=np.int32)
     x = read_only(np.ascontiguousarray(x, dtype=np.float64))
-    like, kind = likelihoods, likelihoods.kind[target]
+    like = reading.likelihoods
+    kind = like.kind[target]
     if kind == CONTINUOUS:
-        _read_continuous(nodes, x, False, out, like.slot, *_continuous_arrays(like))
+        _read_continuous(nodes, x, False, out, *_continuous_arrays(reading))
     else:
         first, stop = like.distinct_ptr[target : target + 2]
         _read_few(
@@ -138,13 +160,13 @@ def read_likelihood(
 
 
 def in_groups(
-    likelihoods: Likelihoods, columns: Ints, n_rows: int
+    ready: ReadyLikelihoods, columns: Ints, n_rows: int
 ) -> list[tuple[slice | Ints, int]]:
     """Part columns into groups that are read in one call, each with its first column.
 
     These are single columns; but of few rows, all continuous columns are read as if they were one.
     """
-    together = (likelihoods.kind[columns] == CONTINUOUS) & (n_rows <= FEW_ROWS)
+    together = (ready.likelihoods.kind[columns] == CONTINUOUS) & (n_rows <= FEW_ROWS)
     groups: list[tuple[slice | Ints, int]] = [
         (slice(m, m + 1), m) for m in columns[~together].tolist()
     ]
@@ -157,14 +179,17 @@ def entries(likelihoods: Likelihoods, slot: int, x: Floats) -> Floats:
     x = read_only(np.ascontiguousarray(x, dtype=np.float64))
     out = np.empty(len(x))
     only, nodes = np.array([slot], dtype=np.int32), np.zeros(len(x), dtype=np.int32)
-    _read_continuous(nodes, x, True, out, only, *_continuous_arrays(likelihoods))
+    reading = make_ready(likelihoods._replace(slot=only))
+    _read_continuous(nodes, x, True, out, *_continuous_arrays(reading))
     return out
 
 
-def _continuous_arrays(like: Likelihoods) -> tuple[Array, ...]:
+def _continuous_arrays(reading: ReadyLikelihoods) -> tuple[Array, ...]:
+    like = reading.likelihoods
     return (
-        like.log_present, like.log_missing, like.log_floor, like.segment_ptr, like.main,
-        like.segment_from, like.segment_start, like.step, like.table_ptr, like.table,
+        reading.of_node, reading.first_point, like.slot, like.log_present, like.log_missing,
+        like.log_floor, like.segment_ptr, like.segment_from, like.segment_start, like.step,
+        like.table_ptr, like.table,
     )  # fmt: skip
 
 

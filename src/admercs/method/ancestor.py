@@ -11,7 +11,7 @@ from admercs._compile import kernel
 from admercs.arrays import Floats, Ints
 from admercs.arrays import ShortInts as Nodes
 from admercs.density.likelihoods import Likelihoods
-from admercs.density.lookup import in_groups
+from admercs.density.lookup import in_groups, make_ready
 from admercs.method.tail import LoneValues, read_lowered
 from admercs.method.views import ANCESTOR, BlockViews
 
@@ -43,7 +43,7 @@ class AncestorStep:
         self._trees = np.unique(trees[self._has])
         # A leaf without an ancestor is looked up in its root, and the answer is not used.
         nodes = np.where(self._has, ancestor, roots)
-        self._likelihoods = likelihoods._replace(slot=likelihoods.slot[nodes])
+        self._likelihoods = make_ready(likelihoods._replace(slot=likelihoods.slot[nodes]))
 
     def apply(self, views: BlockViews) -> None:
         """Lower ``views.log_omega`` where the ancestor's evidence is the strongest."""
@@ -53,7 +53,8 @@ class AncestorStep:
             speaker = views.speaker[group].ravel()
             there = read_lowered(self._lone, self._likelihoods, first, leaf, x)
             odder = np.empty(len(leaf), np.int64)
-            odder = odder[: list_odder(there, so_far, marginal, leaf, self._has, odder)]
+            n = list_odder(there, so_far, marginal, leaf, self._has, self._odds, odder)
+            odder = odder[:n]
             there = discount(there[odder], self._odds)
             still = there < np.minimum(so_far[odder], marginal[odder])
             so_far[odder[still]] = there[still]
@@ -64,13 +65,18 @@ class AncestorStep:
 
 
 @kernel
-def list_odder(there, own, marginal, leaf, has, odder):  # type: ignore[no-untyped-def]
-    """List the rows whose leaves have an ancestor that finds the value odder; return how many."""
+def list_odder(there, own, marginal, leaf, has, odds, odder):  # type: ignore[no-untyped-def]
+    """List the rows whose ancestors may find the value odder, discounted; return how many.
+
+    With u = −log ω, log(1 + a (e^u − 1)) is at most a u + u² / 8, as its second derivative is
+    at most 1/4.
+    """
     found = np.uint64(0)
     for i in range(np.uint64(len(there))):
         # Which rows these are cannot be predicted: each is written, and only some move on.
         odder[found] = i
-        is_odder = (there[i] < own[i]) & (there[i] < marginal[i]) & has[np.uint64(leaf[i])]
+        least = there[i] * (odds - there[i] / 8.0)
+        is_odder = (least < own[i]) & (least < marginal[i]) & has[np.uint64(leaf[i])]
         found += np.uint64(is_odder)
     return np.int64(found)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from admercs._compile import kernel
 from admercs.arrays import Floats, Ints, ShortInts
-from admercs.density.likelihoods import Likelihoods
+from admercs.density.lookup import ReadyLikelihoods
 from admercs.method.tail import LoneValues, read_lowered
 from admercs.method.views import BlockViews
 from admercs.trees.forest import Forest
@@ -66,7 +66,7 @@ class BorderStep:
     """Raises log ω of values that are odd in their context but not across its border."""
 
     def __init__(
-        self, forest: Forest, zones: BorderZones, own: Likelihoods, lone: LoneValues | None,
+        self, forest: Forest, zones: BorderZones, own: ReadyLikelihoods, lone: LoneValues | None,
         most: float,
     ) -> None:  # fmt: skip
         self._forest, self._zones, self._own, self._lone = forest, zones, own, lone

@@ -19,6 +19,8 @@ from admercs.method.settings import Discount
 from admercs.method.views import BlockViews
 from admercs.trees.forest import Forest
 
+TOGETHER = 1 << 17  # cells that are looked at together: they stay in the cache
+
 
 class DiscountStep:
     """Raises log ω in the whole table of values that their contexts explain."""
@@ -33,11 +35,20 @@ class DiscountStep:
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.marginal``, but not above what the tails say."""
-        explain(
-            np.ascontiguousarray(views.leaf), views.log_omega, views.marginal.copy(),
-            self._slot, self._columns, 1.0 - self._settings.odds,
-            math.log(self._settings.ordinary), views.marginal,
-        )  # fmt: skip
+        leaf, marginal = np.ascontiguousarray(views.leaf), views.marginal
+        root, (n_columns, n_rows) = marginal.copy(), leaf.shape
+        step = max(1, TOGETHER // max(1, n_rows))
+        cells, known = np.empty(step * n_rows, np.int64), np.empty((2, step * n_rows))
+        less, ordinary = 1.0 - self._settings.odds, math.log(self._settings.ordinary)
+        for start in range(0, n_columns, step):
+            stop = min(start + step, n_columns)
+            n = list_explained(
+                leaf, views.log_omega, root, self._slot, self._columns, ordinary, start, stop,
+                cells, *known,
+            )  # fmt: skip
+            own, explained = known[:, :n]
+            odds = 1.0 - less * np.exp(explained)
+            np.put(marginal, cells[:n], -np.log((1.0 - odds) + odds * np.exp(-own)))
         views.lower_far()
 
 
@@ -57,20 +68,27 @@ def condition_columns(forest: Forest, nodes: ShortInts) -> ShortInts:
 
 
 @kernel
-def explain(  # type: ignore[no-untyped-def]
-    leaf, log_omega, root, slot, columns, less, ordinary, raised
+def list_explained(  # type: ignore[no-untyped-def]
+    leaf, log_omega, root, slot, columns, ordinary, start, stop, cells, own, explained
 ):
-    """Write the log ω that is left of the whole table's view where the context explains a value."""
-    n_columns, n_rows = leaf.shape
-    for m in range(np.uint64(n_columns)):
-        for i in range(np.uint64(n_rows)):
-            own = root[m, i]
-            context = slot[np.uint64(leaf[m, i])]
-            if context < 0 or own >= log_omega[m, i]:
-                continue
+    """List the cells of some columns that the whole table finds odder than their contexts do.
+
+    Write what the table says, and how far the contexts explain it; return how many there are.
+    """
+    n_rows, found = np.uint64(leaf.shape[1]), np.uint64(0)
+    for m in range(np.uint64(start), np.uint64(stop)):
+        first = found
+        for i in range(n_rows):
+            # Which cells these are cannot be predicted: each is written, and only some move on.
+            cells[found] = i
+            found += np.uint64((root[m, i] < log_omega[m, i]) & (slot[np.uint64(leaf[m, i])] >= 0))
+        for k in range(first, found):
+            row = np.uint64(cells[k])
+            context = np.uint64(slot[np.uint64(leaf[m, row])])
             # It is as ordinary to be in the context as the oddest value is that led there.
             oddest = 0.0
-            for k in range(np.uint64(columns.shape[1])):
-                oddest = min(oddest, root[np.uint64(columns[np.uint64(context), k]), i])
-            odds = 1.0 - less * math.exp(oddest + min(0.0, log_omega[m, i] - ordinary))
-            raised[m, i] = -math.log((1.0 - odds) + odds * math.exp(-own))
+            for c in range(np.uint64(columns.shape[1])):
+                oddest = min(oddest, root[np.uint64(columns[context, c]), row])
+            cells[k], own[k] = m * n_rows + row, root[m, row]
+            explained[k] = oddest + min(0.0, log_omega[m, row] - ordinary)
+    return np.int64(found)

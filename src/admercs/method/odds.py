@@ -13,7 +13,6 @@ log(1 − v) = log(1 − λ) + log ω.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from math import expm1, log1p
 
@@ -27,6 +26,7 @@ from admercs.method.views import MARGINAL, BlockViews
 
 # Of the polynomial for everyday evidence; odd, as two sums run at the same time.
 DEGREE = 13
+TOGETHER = 1 << 15  # values that are weighed together: they stay in the cache
 
 
 def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | NoisyOr) -> Floats:
@@ -42,7 +42,12 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
         take_lower(log_omega[m], views.marginal[m], views.speaker[m], np.uint8(MARGINAL))
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)
-    _weigh(log_omega.ravel(), evidence.odds, odds_series(evidence.odds), views.marginal.ravel())
+    flat, out, series = log_omega.ravel(), views.marginal.ravel(), odds_series(evidence.odds)
+    for start in range(0, len(flat), TOGETHER):
+        some, weighed = flat[start : start + TOGETHER], out[start : start + TOGETHER]
+        _weigh_everyday(some, series, weighed)
+        odd = np.flatnonzero(some < -1.0)
+        weighed[odd] = np.log((1.0 - evidence.odds) + evidence.odds * np.exp(-some[odd]))
     return views.marginal
 
 
@@ -83,20 +88,17 @@ def take_lower(log_omega, marginal, speaker, mark):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _weigh(log_omega, odds, series, out):  # type: ignore[no-untyped-def]
-    # Unsigned indices: for signed ones numba asks each time whether they count from the end.
+def _weigh_everyday(log_omega, series, out):  # type: ignore[no-untyped-def]
+    # Without any branch: vector instructions take several values at a time.
     for i in range(np.uint64(len(log_omega))):
         view = log_omega[i]
-        if view < -1.0:
-            out[i] = math.log((1.0 - odds) + odds * math.exp(-view))
-        else:
-            t = -2.0 * view - 1.0
-            odd = 0.0  # two sums at the same time
-            even = 0.0
-            for k in range(0, DEGREE, 2):
-                odd = odd * (t * t) + series[k]
-                even = even * (t * t) + series[k + 1]
-            out[i] = (0.0 - view) * (odd * t + even)
+        t = -2.0 * view - 1.0
+        odd = 0.0  # two sums at the same time
+        even = 0.0
+        for k in range(0, DEGREE, 2):
+            odd = odd * (t * t) + series[k]
+            even = even * (t * t) + series[k + 1]
+        out[i] = (0.0 - view) * (odd * t + even)
 
 
 def log_complement(log_p: Floats) -> Floats:

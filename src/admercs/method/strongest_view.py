@@ -26,7 +26,10 @@ def keep_strongest(evidence: Floats, cells: list[Ints]) -> None:
 
     Of equal views the first counts.
     """
-    for views in cells:
+    for attributes in cells:
+        views = [view for view in attributes if evidence[view].any()]
+        if len(views) < 2:
+            continue
         own = evidence[views]
         strongest = own.argmax(axis=0)
         rows = np.arange(own.shape[1])

@@ -28,7 +28,7 @@ from admercs._compile import kernel, read_only
 from admercs.arrays import FEW_ROWS, Bools, Floats, Ints
 from admercs.arrays import ShortInts as Nodes
 from admercs.density.likelihoods import CONTINUOUS, N_RANKS, Likelihoods
-from admercs.density.lookup import read_likelihood
+from admercs.density.lookup import ReadyLikelihoods, read_likelihood
 from admercs.method.settings import Tail
 from admercs.method.views import BlockViews
 
@@ -75,14 +75,15 @@ def find_lone_values(likelihoods: Likelihoods, root: Ints) -> LoneValues:
 
 
 def read_lowered(
-    lone: LoneValues | None, likelihoods: Likelihoods, target: int, nodes: Nodes, x: Floats,
-    out: Floats | None = None,
+    lone: LoneValues | None, known: Likelihoods | ReadyLikelihoods, target: int, nodes: Nodes,
+    x: Floats, out: Floats | None = None,
 ) -> Floats:  # fmt: skip
     """Return log ω of values in their scoring nodes, lower where a lone value is far away.
 
     `target` is the values' column, or the first of a group of them.
     """
-    out = read_likelihood(likelihoods, target, nodes, x, out)
+    out = read_likelihood(known, target, nodes, x, out)
+    likelihoods = known.likelihoods if isinstance(known, ReadyLikelihoods) else known
     if lone is not None and likelihoods.kind[target] == CONTINUOUS:
         odd = np.flatnonzero(out < lone.highest)
         if len(odd):

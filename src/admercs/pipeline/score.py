@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from admercs.arrays import FEW_ROWS, Bytes, Floats, Keys, ShortInts
-from admercs.density.lookup import in_groups, read_likelihood
+from admercs.density.lookup import in_groups, make_ready, read_likelihood
 from admercs.method.ancestor import AncestorStep, undiscount
 from admercs.method.border import BorderStep
 from admercs.method.broken_relations import RelationStep
@@ -127,8 +127,8 @@ class Scorer:
         self._method, self._forest, self._references = method, forest, model.references
         roots = forest.roots
         # Likelihoods that take a leaf for the node that scores it.
-        self._own = likelihoods._replace(slot=likelihoods.slot[model.scoring.own])
-        self._whole_table = likelihoods._replace(slot=likelihoods.slot[roots])
+        self._own = make_ready(likelihoods._replace(slot=likelihoods.slot[model.scoring.own]))
+        self._whole_table = make_ready(likelihoods._replace(slot=likelihoods.slot[roots]))
         # A tree without a split is its own marginal view.
         self._has_marginal = (np.diff(forest.root) > 1) & method.marginal
         self._lone, self._contexts = None, None
