@@ -55,6 +55,14 @@ class FacetFrame(Frame):
             self._made[position] = make_facet(facet, sources, self.names[position])
         return self._made[position].rows(slice(start, stop))
 
+    def some(self, position: int, rows: Ints) -> RawColumn:
+        """Return some rows of a column, in ascending order."""
+        facet = self._facets[position - self._n_given] if position >= self._n_given else None
+        if facet is None or facet.kind != RELATION:
+            return super().some(position, rows)
+        sources = [self.some(source, rows) for source in facet.sources]
+        return make_facet(facet, sources, self.names[position])
+
     def original(self, position: int) -> RawColumn:
         """Return a column as the table holds it; a facet as it is made."""
         if position < self._n_given:

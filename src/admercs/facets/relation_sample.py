@@ -24,17 +24,18 @@ class NumberSample(NamedTuple):
 
 def sample_numbers(frame: Frame, n: int) -> NumberSample:
     """Return the `n` distinct rows with the smallest hashes of their numbers and dates."""
-    samples = [NumberSample(n, np.empty(0, np.uint64), np.empty((frame.n_columns, 0)))]
+    sample = NumberSample(n, np.empty(0, np.uint64), np.empty((frame.n_columns, 0)))
     for start in range(0, frame.n_rows, BLOCK):
         values = _numbers(frame, start, min(start + BLOCK, frame.n_rows))
         # The sum does not depend on the order of the columns.
         hashes = np.zeros(values.shape[1], np.uint64)
         for column in values:
             hashes += scramble((np.nan_to_num(column, nan=np.pi) + 0.0).view(np.uint64))
-        samples.append(NumberSample(n, hashes, values))
-        if len(samples) > 1:
-            samples = [merge_number_samples(samples)]
-    return samples[0]
+        if len(sample.hash) == n:
+            below = hashes < sample.hash[-1]
+            hashes, values = hashes[below], values[:, below]
+        sample = merge_number_samples([sample, NumberSample(n, hashes, values)])
+    return sample
 
 
 def merge_number_samples(parts: Sequence[NumberSample]) -> NumberSample:

@@ -315,11 +315,16 @@ def passed_on(cells: Floats, typical: float) -> Floats:
 
 def moments(own: Floats, other: Floats, middle: float) -> list[int]:
     """Return n, Σx, Σy, Σx², Σy² and Σxy of excess and neighbour evidence, in fixed point."""
-    x, y = (
-        np.minimum(np.rint(UNIT * each), 2.0**31 - 1).astype(np.int64)
-        for each in (np.maximum(0.0, own - middle), other)
-    )
-    return [len(x), *(_exact_sum(each) for each in (x, y, x * x, y * y, x * y))]
+    sums = [0] * 6
+    for start in range(0, len(own), TOGETHER):
+        some = slice(start, start + TOGETHER)
+        x, y = (
+            np.minimum(np.rint(UNIT * each), 2.0**31 - 1).astype(np.int64)
+            for each in (np.maximum(0.0, own[some] - middle), other[some])
+        )
+        these = [len(x), *(_exact_sum(each) for each in (x, y, x * x, y * y, x * y))]
+        sums = add_moments([sums, these])
+    return sums
 
 
 def _exact_sum(numbers: Ints) -> int:

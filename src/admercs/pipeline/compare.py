@@ -139,8 +139,14 @@ def add_compared(
 ) -> Floats:
     """Add to the evidence of a piece's rows what comparing them tells."""
     small, large, passed = nearest
-    known = Nearest(
-        np.stack([small, large], axis=1), passed, np.empty((0, 2), np.int64), np.empty((0, 0))
-    )
-    alone, added = compared_evidence(method, found, evidence, known)
-    return sum_in_order([part for part in (evidence, alone, added) if part is not None])
+    total, none = np.empty(len(evidence)), (np.empty((0, 2), np.int64), np.empty((0, 0)))
+
+    def work(start: int, stop: int) -> None:
+        some = slice(start, stop)
+        distance = np.stack([small[some], large[some]], axis=1)
+        known, own = Nearest(distance, passed[some], *none), evidence[some]
+        alone, added = compared_evidence(method, found, own, known)
+        total[some] = sum_in_order([part for part in (own, alone, added) if part is not None])
+
+    run_blocks(work, len(evidence), 1)
+    return total

@@ -249,17 +249,18 @@ def iterate(
     )  # fmt: skip
     if isinstance(model.method.evidence, NoisyOr):
         members = rows.read("", with_likelihoods, search.leaves, members, shared=(model, contexts))
+    within = rows.keep("", number_members, base, members)
     while rounds < feedback.n_iter:
         scale = excess_scale(rows, evidence, feedback)
         if scale is None:
             break
         rounds += 1
         shared = feedback.gamma_lambda, scale
-        kept = rows.keep("", sums_of_terms, evidence, members, shared=shared)
+        kept = rows.keep("", sums_of_terms, evidence, within, shared=shared)
         sums = rows.merge(np.add.reduce, kept)
         before, log_lambda = log_lambda, log_scores(sums, contexts.n, feedback)
         evidence = rows.keep(
-            "feedback", raise_evidence, base, members,
+            "feedback", raise_evidence, base, within,
             shared=(log_lambda, feedback, model.method.evidence),
         )  # fmt: skip
         if np.max(np.abs(np.exp(log_lambda) - np.exp(before))) <= feedback.tol:
@@ -298,28 +299,42 @@ def with_likelihoods(
     return found
 
 
+def number_members(base: Floats, members: list[LeafRows]) -> tuple[Ints, list[LeafRows]]:
+    """Return the rows that are in any context, and each context's rows counted among these."""
+    place = np.zeros(len(base), np.int64)
+    for each in members:
+        place[each.rows] = 1
+    rows = np.flatnonzero(place)
+    place[rows] = np.arange(len(rows))
+    return rows, [each._replace(rows=place[each.rows]) for each in members]
+
+
 def sums_of_terms(
-    evidence: Floats, members: list[LeafRows], gamma_lambda: float, scale: ExcessScale
+    evidence: Floats, within: tuple[Ints, list[LeafRows]], gamma_lambda: float, scale: ExcessScale
 ) -> Ints:
     """Return for each context the sum of its rows' terms in a piece."""
+    rows, members = within
+    own = evidence[rows]
     terms = (
-        scale.times(each.share).terms(evidence[each.rows] - each.less, gamma_lambda)
-        for each in members
+        scale.times(each.share).terms(own[each.rows] - each.less, gamma_lambda) for each in members
     )
     return np.array([each.sum() for each in terms], np.int64)
 
 
 def raise_evidence(
-    base: Floats, members: list[LeafRows], log_lambda: Floats, feedback: Feedback,
+    base: Floats, within: tuple[Ints, list[LeafRows]], log_lambda: Floats, feedback: Feedback,
     evidence: Odds | NoisyOr,
 ) -> Floats:  # fmt: skip
     """Return the evidence of a piece's rows when contexts have these scores."""
-    context, log_not_lambda = np.zeros(len(base)), log_complement(log_lambda)
+    rows, members = within
+    context, log_not_lambda = np.zeros(len(rows)), log_complement(log_lambda)
     for k in np.flatnonzero(log_lambda > -np.inf):
-        rows, *_, log_omega = members[k]
-        given = np.full(len(rows), log_not_lambda[k])
-        context[rows] += context_evidence(given, log_omega, feedback, evidence)
-    return base + context
+        own, *_, log_omega = members[k]
+        given = np.full(len(own), log_not_lambda[k])
+        context[own] += context_evidence(given, log_omega, feedback, evidence)
+    raised = base.copy()
+    raised[rows] += context
+    return raised
 
 
 def first_members(members: list[LeafRows]) -> list[Ints]:

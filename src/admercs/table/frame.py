@@ -48,6 +48,11 @@ class Frame:
             self._known[position] = read(values, name)
         return self._known[position].rows(slice(start, stop))
 
+    def some(self, position: int, rows: Ints) -> RawColumn:
+        """Return some rows of a column, in ascending order."""
+        stretch = self.column(position, int(rows[0]), int(rows[-1]) + 1)
+        return stretch.rows(rows - rows[0])
+
     def is_categorical(self, position: int) -> bool:
         """Return whether a column is nominal by its type in the table."""
         if not isinstance(self._table, nw.DataFrame):

@@ -118,8 +118,7 @@ class Prepared:
         position = self._schema.used[m].position
         if isinstance(rows, slice):
             return self._frame.column(position, rows.start, rows.stop)
-        stretch = self._frame.column(position, int(rows[0]), int(rows[-1]) + 1)
-        return stretch.rows(rows - rows[0])
+        return self._frame.some(position, rows)
 
 
 def _fits(raw: RawColumn, column: Column, kind: Kind) -> bool:
