@@ -26,6 +26,7 @@ ADDED = {
     "checks of files from strangers": 60,
     "large tables in less time": 150,
     "single rows in less time": 110,
+    "many rows explained in less time": 60,
     "keys and rows that repeat": 480,
     "parts of dates": 360,
     "beginnings and ends of texts": 130,

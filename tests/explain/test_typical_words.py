@@ -43,7 +43,7 @@ def test_a_region_looks_apart_from_a_value_next_to_it_without_needless_digits(ow
     limits = (-math.inf, math.inf)
     odd = None if own == 30 else own
     close = lambda end, shown: abs(end - shown) < 1  # noqa: E731
-    assert region_text(words, (13.86, 48.997), odd, limits, close) == text
+    assert region_text(words, (13.86, 48.997), odd, limits, close)[0] == text
 
 
 def test_what_most_rows_lack_or_have_is_not_called_typical() -> None:

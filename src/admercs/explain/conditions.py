@@ -34,6 +34,29 @@ def make_condition(words: ColumnWords, allowed: Range, own: float, close: Close)
     return replace(condition, missing=True, text=text), vague
 
 
+def in_general(
+    words: ColumnWords, allowed: Range, close: Close
+) -> tuple[Worded | None, Callable[[float], bool]]:
+    """Return the words for rows in general, and for which own values they are the same.
+
+    Nearly all rows have the same words, and to find those with few digits takes long.
+    """
+    made, distinct = make_condition(words, allowed, math.inf, close), words.column.distinct
+    low, high = allowed.low, allowed.high
+    inside = {x for x in distinct if low < x <= high}
+    if words.column.role == "nominal":
+        rest = len(words.column.categories) + 1
+        return made, lambda own: own != rest
+    if inside or words.whole:
+        return made, lambda own: own in inside or (not inside and own == math.floor(own))
+    if not words.is_number or words.day or low >= high:
+        return made, lambda _: True
+    above, below = _rounded(words, low, high, math.inf, close)
+    least = words.read(above) if above else -math.inf
+    most = words.read(below) if below else math.inf
+    return made, lambda own: least < own <= most
+
+
 def _presence(words: ColumnWords, kind: Literal["missing", "recorded"]) -> Worded:
     text = f"{words.name} {kind}"
     return Condition(words.column.name, kind, missing=kind == "missing", text=text), False

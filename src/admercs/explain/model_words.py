@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from itertools import groupby, pairwise
@@ -13,7 +14,7 @@ import numpy as np
 from admercs.arrays import Floats
 from admercs.explain.access import Model, ModelAccess
 from admercs.explain.column_words import ColumnWords, join, name_and_unit, percent
-from admercs.explain.conditions import Close, make_condition
+from admercs.explain.conditions import Close, Worded, in_general, make_condition
 from admercs.explain.part_words import is_part, own_part, typical_parts
 from admercs.explain.records import Condition, Typical
 from admercs.explain.sentences import Noun, subject
@@ -37,6 +38,8 @@ class ModelWords:
         self.noun = Noun.of(noun)
         self._names = _names(model)
         self.column = cache(self._column)
+        self.in_general = cache(self._in_general)
+        self.usual_regions = cache(self._usual_regions)
 
     def _column(self, attribute: int) -> ColumnWords:
         name, unit = self._names[attribute]
@@ -45,14 +48,26 @@ class ModelWords:
     def described(self, node: int, row: Floats | None = None) -> tuple[tuple[Condition, ...], str]:
         """Return a node's conditions, and a name for its rows, in words that hold for a row."""
         conditions, texts = [], []
-        for attribute, allowed in self.access.ranges(node).items():
+        for attribute, known, holds in self.in_general(node):
             own = math.inf if row is None else float(row[attribute])
-            close = self._close(attribute, self.access.sizes[node])
-            made = make_condition(self.column(attribute), allowed, own, close)
+            made = known
+            if own != math.inf and (math.isnan(own) or not holds(own)):
+                allowed = self.access.ranges(node)[attribute]
+                close = self._close(attribute, self.access.sizes[node])
+                made = make_condition(self.column(attribute), allowed, own, close)
             if made is not None:
                 conditions.append(made[0])
                 texts.append(made[0].text + self.column(attribute).here(own, *made))
         return tuple(conditions), subject(self.noun, texts, self.access.sizes[node])
+
+    def _in_general(self, node: int) -> list[tuple[int, Worded | None, Callable[[float], bool]]]:
+        """Return the conditions of a node in words that hold for nearly all of its rows."""
+        close = partial(self._close, n=self.access.sizes[node])
+        ranges = self.access.ranges(node).items()
+        return [(m, *in_general(self.column(m), each, close(m))) for m, each in ranges]
+
+    def _usual_regions(self, node: int) -> tuple[Typical, list[Ends], list[Ends]]:
+        return _regions(self.access, self.column(self.access.targets[node]), node, None)
 
     def typical(self, node: int, own: float | None = None) -> Typical:
         """Return what is typical for the target in a node, and so what is odd about ``own``."""
@@ -65,7 +80,9 @@ class ModelWords:
             share = 1.0 - recorded
             return Typical("missing", share=share, text=f"{words.name} empty ({percent(share)})")
         if access.continuous[access.targets[node]]:
-            typical = _regions(access, words, node, own)
+            typical, region, near = self.usual_regions(node)
+            if own is not None and not _lies_in(own, region) and _lies_in(own, near):
+                typical = _regions(access, words, node, own)[0]
         else:
             typical = _values(words, access.typical_values(node), own)
         where = "" if recorded >= 0.9 else " where recorded"
@@ -172,19 +189,24 @@ def _values(words: ColumnWords, found: list[tuple[int, float]], own: float | Non
     return Typical("values", shares=tuple(shares), share=share, text=text)
 
 
-def _regions(access: ModelAccess, words: ColumnWords, node: int, own: float | None) -> Typical:
+def _regions(
+    access: ModelAccess, words: ColumnWords, node: int, own: float | None
+) -> tuple[Typical, list[Ends], list[Ends]]:
+    """Return the typical region in words, itself, and what is near the regions that they name."""
     found, peak = access.typical_region(node), PEAK * access.bandwidth(node)
     values = [
         (low, high) if high - low >= peak else (low / 2 + high / 2,) * 2 for low, high in found
     ]
     region, values = _clipped(words, found), _clipped(words, values)
     if not all(math.isfinite(end) for part in region for end in part):
-        return Typical("intervals", ((None, None),), text=f"{words.name} of any size")
+        everywhere = [(-math.inf, math.inf)]
+        text = f"{words.name} of any size"
+        return Typical("intervals", ((None, None),), text=text), everywhere, everywhere
     if words.whole:
         inner = [(math.ceil(low), math.floor(high)) for low, high in region]
         pairs = zip(inner, region, strict=True)
         region = [ends if ends[0] <= ends[1] else part for ends, part in pairs]
-    if own is not None and any(low <= own <= high for low, high in region):
+    if own is not None and _lies_in(own, region):
         own = None  # nothing about it has to be shown
     shown = _simplified(_whole(values) if words.whole else values, words.step, own)
     rho = access.model.method.density.rho
@@ -196,16 +218,24 @@ def _regions(access: ModelAccess, words: ColumnWords, node: int, own: float | No
     # No end is rounded past the middle of the gap to the next region.
     middles = [before[1] / 2 + after[0] / 2 for before, after in pairwise(shown)]
     limits = pairwise([-math.inf, *middles, math.inf])
-    parts = [
-        region_text(words, part, own, limit, close)
-        for part, limit in zip(shown, limits, strict=True)
-    ]
-    return Typical(
+    parts, near = zip(
+        *(
+            region_text(words, part, own, ends, close)
+            for part, ends in zip(shown, limits, strict=True)
+        ),
+        strict=True,
+    )
+    typical = Typical(
         "intervals",
         intervals=tuple((words.native(low), words.native(high)) for low, high in region),
         share=rho,
-        text=f"{words.name} {words.with_unit(join(parts, 'or'))}",
+        text=f"{words.name} {words.with_unit(join(list(parts), 'or'))}",
     )
+    return typical, region, list(near)
+
+
+def _lies_in(x: float, region: list[Ends]) -> bool:
+    return any(low <= x <= high for low, high in region)
 
 
 def _clipped(words: ColumnWords, region: list[Ends]) -> list[Ends]:
@@ -235,8 +265,11 @@ def _simplified(region: list[Ends], step: float, own: float | None) -> list[Ends
 
 def region_text(
     words: ColumnWords, region: Ends, own: float | None, limits: Ends, close: Close
-) -> str:
-    """Write a region with few digits, within ``limits``; a value outside of it looks outside."""
+) -> tuple[str, Ends]:
+    """Write a region with few digits, within ``limits``; a value outside of it looks outside.
+
+    For own values outside of the ends that are returned, too, the text is the same.
+    """
     low, high = region
     if high - low < words.step / 5:  # a peak: its middle is enough
         middle = low / 2 + high / 2
@@ -248,7 +281,8 @@ def region_text(
         if own is not None:
             step = min(step, max(low - own, own - high))
         first, last = words.text(low, step), words.text(high, step)
-        return first if first == last else f"{first} to {last}"
+        text = first if first == last else f"{first} to {last}"
+        return text, (low - step, high + step)
     below, above = limits
     if own is not None:
         below, above = (max(below, own), above) if own < low else (below, min(above, own))
@@ -257,7 +291,8 @@ def region_text(
     def fits(end: float, shown: float) -> bool:
         return below < shown < above and abs(end - shown) <= most and close(end, shown)
 
-    return f"{words.rounded(low, partial(fits, low))} to {words.rounded(high, partial(fits, high))}"
+    first, last = (words.rounded(end, partial(fits, end)) for end in (low, high))
+    return f"{first} to {last}", (min(low, words.read(first)), max(high, words.read(last)))
 
 
 def _whole(region: list[Ends]) -> list[Ends]:

@@ -158,7 +158,7 @@ class RowExplainer:
         self, views: list[EvidenceView], row: int, culprits: tuple[int, ...]
     ) -> tuple[list[EvidenceView], list[EvidenceView]]:
         """Fold what follows from wrong values under the views of these; return both kinds."""
-        left = self.repaired.parts.pattern[:, row]
+        left = self.repaired.pattern[:, row]
         views = _strongest_first(views)
         explained = [view for view in views if left[view.attribute] <= _LEFT * view.evidence]
         if not culprits or not explained:

@@ -5,6 +5,9 @@ The repair that removes most evidence names the cell to blame: a wrong value is 
 makes others odd that are predicted from it. Values of two columns may also have changed places.
 Where no single repair suffices, two cells are replaced.
 
+Only rows are repaired that are odder than nine of ten training rows: about the others nothing is
+odd.
+
 What counts is a row's *own* evidence, that of patterns and of isolation. What it has by association
 stays: a repair is about the row's values, not about other rows.
 """
@@ -22,7 +25,7 @@ from admercs.pipeline.cell_changes import CellChanges
 from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.related_cells import RelatedCells
-from admercs.pipeline.score import Parts, Scorer, join_parts
+from admercs.pipeline.score import Parts, Scorer
 from admercs.table.columns import Column
 
 CELLS = 12  # of a row are tried, …
@@ -51,7 +54,7 @@ class Repaired(NamedTuple):
     """What was found for some rows."""
 
     replacements: list[list[Replacement]]  # per row; the first one removes most
-    parts: Parts  # the scores of the rows after the first of their replacements
+    pattern: Floats  # the evidence of values after the first of their row's replacements
 
 
 class Trials(NamedTuple):
@@ -111,6 +114,7 @@ class RepairSearch:
         of a broken equation, whichever of its cells has it. Cells that cannot remove enough are -1.
         """
         cells, evidence = _own_cells(parts), parts.evidence()
+        evidence = np.where(evidence > self.usual, evidence, np.inf)
         bound = cells.copy()  # by attribute
         if parts.relation is not None:
             _, bound = self._related.suspects(parts.relation, cells)
@@ -218,18 +222,20 @@ class RepairSearch:
                 )  # fmt: skip
         return list(pairs.values())
 
-    def _after(self, values: Floats, parts: Parts, found: list[list[Replacement]]) -> Parts:
-        """Return the scores of all rows after the first of their replacements."""
-        block = values.copy()
+    def _after(self, values: Floats, parts: Parts, found: list[list[Replacement]]) -> Floats:
+        """Return the evidence of all values after the first of their row's replacements."""
+        pattern = parts.pattern.copy()
         firsts = [each[0] for each in found if each]
+        step = max(1, AT_ONCE // len(values))
         for n_cells in {len(first.cells) for first in firsts}:
             some = [first for first in firsts if len(first.cells) == n_cells]
-            row, cells, new = (np.array([first[k] for first in some]) for k in range(3))
-            block[:, row] = self._changes.made(values, parts.leaf, row, cells, new)
-        step = max(1, AT_ONCE // len(values))
-        starts = range(0, max(1, block.shape[1]), step)
-        blocks = (np.ascontiguousarray(block[:, start : start + step]) for start in starts)
-        return join_parts([self._scorer.score(each) for each in blocks])
+            for start in range(0, len(some), step):
+                row, cells, new = (
+                    np.array([first[k] for first in some[start : start + step]]) for k in range(3)
+                )
+                block = self._changes.made(values, parts.leaf, row, cells, new)
+                pattern[:, row] = self._scorer.score_alone(block).pattern
+        return pattern
 
 
 def _own_cells(parts: Parts) -> Floats:
