@@ -28,6 +28,7 @@ ADDED = {
     "single rows in less time": 110,
     "many rows explained in less time": 60,
     "keys and rows that repeat": 480,
+    "look-alikes and gaps in columns": 70,
     "parts of dates": 360,
     "beginnings and ends of texts": 130,
 }

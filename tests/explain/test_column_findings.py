@@ -101,6 +101,30 @@ def test_the_command_line_and_the_page_show_findings(table, tmp_path, capsys):
     assert "-999 occurs 20 times" in (tmp_path / "t.html").read_text()
     assert main([*arguments, "--json", "--missing", "-999", "--decimal", ","]) == 0
     columns = {each["name"]: each for each in json.loads(capsys.readouterr().out)["columns"]}
-    assert columns["weight"]["findings"] == []
+    assert [each["kind"] for each in columns["weight"]["findings"]] == ["gaps"]
     assert columns["weight"]["missing"] == 20
     assert columns["price"]["findings"][0]["text"] == "read as numbers with a decimal comma"
+
+
+def test_look_alikes_and_gaps_are_told_with_their_rows():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"species": rng.choice(["Adelie", "Gentoo", "Chinstrap"], 900)})
+    table["mass"] = rng.normal(4000, 500, 900)
+    usual = (table["species"] == "Adelie").sum()
+    for row, text in {5: "Adeile", 9: "gentoo", 12: "gentoo"}.items():
+        usual -= table.loc[row, "species"] == "Adelie"
+        table.loc[row, "species"] = text
+    table.loc[[7, 8], "mass"] = np.nan
+    table.loc[20:400, "wing"] = 1.5
+    gentoo = (table["species"] == "Gentoo").sum()
+    model = ADMERCS().fit(table)
+    findings = found(model, table)
+    assert {key: str(finding) for key, finding in findings.items()} == {
+        ("species", "look-alike"): (
+            f"'Adeile' (row 6) resembles 'Adelie' ({usual} times) and 'gentoo' (2 times, rows 10 "
+            f"and 13) resembles 'Gentoo' ({gentoo} times)"
+        ),
+        ("mass", "gaps"): "2 of 900 missing (rows 8 and 9)",
+    }
+    assert findings["species", "look-alike"].n == 3
+    assert found(model, table, (8, 13)) == findings

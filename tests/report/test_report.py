@@ -35,7 +35,7 @@ def test_the_dict_is_json_and_complete(summary):
     assert set(summary) == {
         "format", "version", "generator", "name", "created", "n_rows", "n_columns", "n_trained",
         "n_flagged", "n_suspicious", "n_association", "threshold", "histogram", "columns",
-        "distributions", "rows", "contexts", "patterns", "values",
+        "distributions", "rows", "contexts", "patterns", "values", "findings",
     }  # fmt: skip
 
 

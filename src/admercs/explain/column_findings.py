@@ -20,12 +20,12 @@ from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Record, label_text
 from admercs.explain.repeated_rows import RepetitionWatch
 from admercs.explain.scored_rows import ScoredTable, raw_texts
-from admercs.explain.stated_words import shortened
+from admercs.explain.stated_words import shortened, spelling_of_facet
 from admercs.method.tail import TailStep
 from admercs.table.columns import Column
 from admercs.table.date_texts import FIRST_SHORT_YEAR
 
-FindingKind = Literal["reading", "exceptions", "code", "look-alike", "duplicates"]
+FindingKind = Literal["reading", "exceptions", "code", "look-alike", "duplicates", "gaps"]
 
 # log ω of a value in the tail that many rows may share and that is still far outside of the rest.
 _FAR = -3.0
@@ -34,6 +34,7 @@ _FAR = -3.0
 _GAP, _USUAL_GAP = 3.0, 0.5
 _USUAL_CODE = re.compile(r"0|-1|-?9{2,}(?:\.9+)?|1900-01-01|1970-01-01|9999-12-31")
 _NAMED, _FIRST_ROWS = 3, 3  # values that a sentence names, and rows that hold one of them
+_FEW_GAPS = 0.01  # a larger share of missing values is no exception
 _MOST_VALUES = 1_000  # that are told apart while counting
 _GROUP_WORDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes"}
 _ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year"}
@@ -72,11 +73,18 @@ class ColumnWatch:
         self._n_unread: dict[int, int] = {}
         self._rest: dict[int, tuple[float, float]] = {}  # the ends of what is not far
         self._repeated = RepetitionWatch(model.schema)
+        self._attributes = {column.position: m for m, column in enumerate(model.schema.used)}
+        self._alike: dict[int, dict[str, _Seen]] = {}  # by the position of the column
+        self._gaps: dict[int, _Seen] = {}
+        self._n_rows = 0
 
     def add(self, piece: ScoredTable) -> None:
         """Take in a scored piece of the table."""
         self._repeated.add(piece)
+        self._add_look_alikes(piece)
+        self._n_rows += piece.table.n_rows
         for column in self._model.schema.columns:
+            self._add_gaps(piece, column)
             raw = piece.table.raw(column.position) if column.reading is not None else None
             if raw is not None and raw.unread is not None:
                 rows = np.flatnonzero(raw.unread)
@@ -97,11 +105,29 @@ class ColumnWatch:
             low, high = self._rest.get(m, (math.inf, -math.inf))
             self._rest[m] = float(rest.min(initial=low)), float(rest.max(initial=high))
 
+    def _add_look_alikes(self, piece: ScoredTable) -> None:
+        for m, column in enumerate(self._model.schema.used):
+            if column.facet is not None and column.facet.kind == "spelling":
+                rows = np.flatnonzero(piece.table.column(m) < 0)
+                texts = raw_texts(piece.table.raw(column.sources[0]), rows)
+                _count(self._alike.setdefault(column.sources[0], {}), texts, rows, piece)
+
+    def _add_gaps(self, piece: ScoredTable, column: Column) -> None:
+        m, raw = self._attributes.get(column.position), piece.table.raw(column.position)
+        missing = raw.is_missing() if m is None else np.isnan(piece.table.column(m))
+        if raw.unread is not None:
+            missing = missing & ~raw.unread
+        if missing.any():
+            rows = np.flatnonzero(missing)
+            seen = self._gaps.setdefault(column.position, _Seen())
+            seen.n += len(rows)
+            new = rows[: _FIRST_ROWS - len(seen.rows)].tolist()
+            seen.rows += [label_text(piece.labels[row]) for row in new]
+
     def findings(self, n_recorded: Ints) -> tuple[ColumnFinding, ...]:
         """Return what stands out, given how many cells of each column are recorded."""
         found = []
-        attributes = {column.position: m for m, column in enumerate(self._model.schema.used)}
-        words = ModelWords(self._model)
+        attributes, words = self._attributes, ModelWords(self._model)
         for column in self._model.schema.columns:
             position = column.position
             if text := reading_text(column):
@@ -113,18 +139,50 @@ class ColumnWatch:
             if (m := attributes.get(position, -1)) in self._far:
                 for x in self._codes(m, words.column(m)):
                     value, seen = words.column(m).value_text(x), self._far[m][x]
-                    more = " first" if seen.n > _FIRST_ROWS else ""
-                    text = f"{value} occurs {seen.n:,} times ({_where(seen.rows)}{more}): "
+                    text = f"{value} occurs {seen.n:,} times ({_first_rows(seen)}): "
                     text += "a code for missing?"
                     found.append(
                         ColumnFinding(column.name, "code", text, seen.n, (value,), tuple(seen.rows))
                     )
+            found += self._look_alikes(column)
+            gaps = self._gaps.get(position, _Seen())
+            if 0 < gaps.n <= _FEW_GAPS * self._n_rows:
+                text = f"{gaps.n:,} of {self._n_rows:,} missing ({_first_rows(gaps)})"
+                found.append(
+                    ColumnFinding(column.name, "gaps", text, gaps.n, rows=tuple(gaps.rows))
+                )
         for name, text, repeated in self._repeated.findings(self._model.schema.names):
             values = tuple(each.text for each in repeated.foremost[:_NAMED] if each.text)
             rows = tuple(label_text(row) for row in repeated.foremost[0].rows)
             n = repeated.n_repeated
             found.append(ColumnFinding(name, "duplicates", text, n, values, rows))
         return tuple(found)
+
+    def _look_alikes(self, column: Column) -> list[ColumnFinding]:
+        """Return which rare texts of a column resemble frequent ones."""
+        seen = self._alike.get(column.position)
+        if not seen:
+            return []
+        (spelling,) = (
+            spelling_of_facet(each.facet)
+            for each in self._model.schema.facets
+            if each.facet and each.facet.kind == "spelling" and each.sources[0] == column.position
+        )
+        known = {text: found for text in seen if (found := spelling.look_alike(text))}
+        order = sorted(known, key=lambda text: (known[text].log_likelihood, text))
+        parts = []
+        for text in order[:_NAMED]:
+            found = known[text]
+            whole = found.text == text
+            what = f"'{shortened(text)}'" if whole else f"'{found.text}' in '{shortened(text)}'"
+            resembles = f"resembles '{shortened(found.other)}' ({found.n_other:,} times)"
+            parts.append(f"{what} ({_how_often(seen[text])}) {resembles}")
+        if len(order) > _NAMED:
+            parts.append(f"{len(order) - _NAMED:,} more texts are look-alikes")
+        n, rows = sum(seen[text].n for text in order), (seen[text].rows[0] for text in order)
+        values = tuple(order[:_NAMED])
+        text = join(parts, "and")
+        return [ColumnFinding(column.name, "look-alike", text, n, values, tuple(rows)[:_NAMED])]
 
     def _codes(self, m: int, words: ColumnWords) -> list[float]:
         """Return the outermost values that rows share, if nothing else lies near them."""
@@ -200,7 +258,11 @@ def _count(known: dict[Any, _Seen], values: Iterable[Any], rows: Ints, piece: Sc
 def _how_often(seen: _Seen) -> str:
     if seen.n == 1:
         return seen.rows[0]
-    return f"{seen.n:,} times, {_where(seen.rows)}{' first' if seen.n > _FIRST_ROWS else ''}"
+    return f"{seen.n:,} times, {_first_rows(seen)}"
+
+
+def _first_rows(seen: _Seen) -> str:
+    return _where(seen.rows) + (" first" if seen.n > _FIRST_ROWS else "")
 
 
 def _where(rows: list[str]) -> str:

@@ -51,7 +51,7 @@ def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: No
 
 def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:
     text = cell.texts[0]
-    found = None if text is None else _spelling(facet).look_alike(text)
+    found = None if text is None else spelling_of_facet(facet).look_alike(text)
     if found is None or text is None:
         raise ValueError("a text resembles nothing")
     # The words of a text are known in lower case; they are shown as they are written there.
@@ -66,7 +66,8 @@ def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _spelling(facet: Facet) -> Spelling:
+def spelling_of_facet(facet: Facet) -> Spelling:
+    """Return what a facet knows of the texts of a column."""
     return Spelling(*facet.settings)
 
 
