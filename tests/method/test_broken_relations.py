@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 
-from admercs.method.broken_relations import RelationStep
+from admercs.method.broken_relations import Look, RelationStep
 from admercs.method.settings import Relations
 from admercs.method.views import ANCESTOR, MARGINAL, OWN, RELATION, BlockViews
 
@@ -22,9 +24,45 @@ def views_of(own: list[float], table: list[float], residual: float = 1.0) -> Blo
     return BlockViews(leaf, block, *columns, [], speaker, relation)
 
 
-def apply(views: BlockViews, equations: tuple[int, ...] = ()) -> None:
-    has_marginal = np.ones(6, bool)
-    RelationStep(CELLS, equations, has_marginal, 0.1, Relations()).apply(views)
+class Fake:
+    """Relations that are solved by the number of the cell, and then leave nothing."""
+
+    def __init__(self, cells: Mapping[int, Sequence[int]], unsolved: Sequence[int] = ()) -> None:
+        self.cells, self._unsolved = cells, unsolved
+
+    def plain(self, relation: int, block: np.ndarray) -> list[np.ndarray]:
+        return [block[m] for m in self.cells[relation]]
+
+    def solved(self, relation: int, place: int, plain: Sequence[np.ndarray]) -> np.ndarray:
+        m = self.cells[relation][place]
+        return np.full(len(plain[0]), np.nan if m in self._unsolved else m)
+
+    def residual(self, relation: int, block: np.ndarray) -> np.ndarray:
+        """Return the sum of the cells."""
+        return np.sum(self.plain(relation, block), axis=0)
+
+
+def look_up(then: Mapping[tuple[int, float], float]) -> Look:
+    """Return a look at log ω by attribute and value; all others are likely."""
+
+    def look(m: int, leaf: np.ndarray, x: np.ndarray) -> np.ndarray:
+        assert len(leaf) == len(x)
+        return np.array([then.get((m, float(value)), 0.0) for value in x])
+
+    return look
+
+
+def apply(
+    views: BlockViews,
+    equations: tuple[int, ...] = (),
+    then: Mapping[tuple[int, float], float] | None = None,
+    related: Fake | None = None,
+) -> None:
+    """Apply the step; `then` is log ω of an attribute that has another value."""
+    related, has_marginal = related or Fake(CELLS), np.ones(6, bool)
+    RelationStep(related, equations, has_marginal, look_up(then or {}), 0.1, Relations()).apply(
+        views
+    )
 
 
 def test_the_cell_of_both_broken_relations_is_credited() -> None:
@@ -52,11 +90,38 @@ def test_the_own_oddity_of_a_cell_decides_among_equals() -> None:
 
 
 def test_relations_of_different_cells_are_credited_to_as_many() -> None:
-    step = RelationStep({4: (0, 1), 5: (2, 3)}, (), np.zeros(6, bool), 0.1, Relations())
     views = views_of([-2, -1, -1, -2, -9, -8], [0] * 6)
-    step.apply(views)
+    apply(views, related=Fake({4: (0, 1), 5: (2, 3)}))
     np.testing.assert_array_equal(views.log_omega[:, 0], [-9, -1, -1, -8, 0, 0])
     np.testing.assert_array_equal(views.relation[:4, 0], [4, -1, -1, 5])
+
+
+def test_a_cell_that_would_be_odd_once_put_right_is_not_credited() -> None:
+    views = views_of([-3, -2, -1, -1, -9, 0], [0] * 6)
+    apply(views, then={(0, 0.0): -8.0})
+    assert (views.relation[:, 0] == [-1, 4, -1, -1, -1, -1]).all()
+
+
+def test_a_cell_that_would_break_another_relation_is_not_credited() -> None:
+    views = views_of([-1, -1, -3, -1, -9, 0], [0] * 6)
+    # With 2 in place of 1, relation 5 has the sum 3 instead of 2.
+    apply(views, then={(5, 3.0): -8.0})
+    assert views.relation[2, 0] == -1
+    assert views.relation[0, 0] == 4
+
+
+def test_a_cell_that_a_relation_says_nothing_about_is_not_credited() -> None:
+    views = views_of([-9, -1, -1, -1, -9, 0], [0] * 6)
+    apply(views, related=Fake(CELLS, unsolved=[0]))
+    assert (views.relation[:, 0] == [-1, 4, -1, -1, -1, -1]).all()
+
+
+def test_what_a_change_does_not_explain_is_credited_to_another_cell() -> None:
+    views = views_of([-1, -1, -5, -1, -9, -9], [0] * 6)
+    # Whatever is put right by one relation, the other one stays broken.
+    apply(views, then={(5, 3.0): -9.0, (4, 5.0): -9.0, (4, 4.0): -9.0})
+    np.testing.assert_array_equal(views.relation[:, 0], [-1, -1, 4, 5, -1, -1])
+    np.testing.assert_array_equal(views.log_omega[:4, 0], [-1, -1, -9, -9])
 
 
 @pytest.mark.parametrize("likely", [-0.1, np.log(Relations().holds) + 1e-9])

@@ -2,10 +2,12 @@
 
 The residual of a relation is scored like a column: by its context, by the whole table, by its tails
 (which here go on as long as rows get fewer). Where it is likely, the relation holds, and where it
-is not, one of its cells is wrong. Of the cells of the broken relations of a row, that one is
-credited which has the most evidence: its own, and that of all broken relations it is in. The
-relations it is in are then explained by it; of the others the next cell is credited. A credited
-cell has the lowest of the likelihoods of its value and of those relations.
+is not, one of its cells is wrong. Each cell of a broken relation is put right by it, and the cell
+is credited whose change removes most evidence: its own, and that of the relations it is in. If
+total is wrong, total = net + vat gives a value that such an order has; solved for net or vat it
+gives one that no order has, or one that breaks other relations. What the change does not explain is
+credited to the next cell. A credited cell has the lowest of the likelihoods of its value and of the
+relations that it explains.
 
 Net, vat and total of a large order are one oddity, not three. Of the cells of an exact equation
 that holds, the whole table's view counts for the least likely only.
@@ -13,34 +15,70 @@ that holds, the whole table's view counts for the least likely only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import log
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from admercs.arrays import Bools, Floats, Ints
+from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.method.settings import Relations
 from admercs.method.views import MARGINAL, RELATION, BlockViews
+
+# Log ω of values of an attribute, given their leaves.
+Look = Callable[[int, ShortInts, Floats], Floats]
+
+
+class Related(Protocol):
+    """The relations of a model; those and their cells are attributes."""
+
+    @property
+    def cells(self) -> Mapping[int, Sequence[int]]:
+        """The cells of each relation."""
+
+    def plain(self, relation: int, block: Floats) -> list[Floats]:
+        """Return the cells of a relation (from attributes x rows) as numbers or days."""
+
+    def solved(self, relation: int, place: int, plain: Sequence[Floats]) -> Floats:
+        """Return what one cell of a relation should be, given all of its cells."""
+
+    def residual(self, relation: int, block: Floats) -> Floats:
+        """Return the residual of a relation in some rows."""
+
+
+class Change(NamedTuple):
+    """A cell put right by a broken relation."""
+
+    relation: int
+    cell: int
+    row: Ints  # the rows that break it
+    removed: Floats  # of these: the own evidence of the cell that is removed
+    left: dict[int, Floats]  # the evidence that each relation of the cell has afterwards
 
 
 class RelationStep:
     """Lets the cells of relations be scored by what becomes of the relations.
 
-    `cells` are the attributes that each relation (an attribute, too) is about, `equations` those
-    relations by which one of the cells follows exactly from the others.
+    `equations` are those relations by which one of the cells follows exactly from the others.
     """
 
     def __init__(
         self,
-        cells: Mapping[int, Sequence[int]],
+        related: Related,
         equations: Collection[int],
         has_marginal: Bools,
+        look: Look,
         odds: float,
         settings: Relations,
     ) -> None:
-        self._cells, self._equations = cells, equations
-        self._has_marginal, self._odds = has_marginal, odds
+        self._related, self._cells, self._equations = related, related.cells, equations
+        self._has_marginal, self._look, self._odds = has_marginal, look, odds
         self._holds = log(settings.holds)
+        self._enough = float(self._evidence(np.array(self._holds)))
+        self._of_cell: dict[int, list[int]] = {}
+        for r, cells in self._cells.items():
+            for m in cells:
+                self._of_cell.setdefault(m, []).append(r)
 
     def apply(self, views: BlockViews) -> None:
         """Change the views of the cells; relations have no evidence of their own afterwards."""
@@ -82,30 +120,62 @@ class RelationStep:
         self, views: BlockViews, lowest: Floats, broken: dict[int, Bools], rows: Ints
     ) -> None:
         """Credit the broken relations of some rows to as few cells as possible."""
-        some = [r for r in self._cells if broken[r][rows].any()]
-        left = {r: np.where(broken[r][rows], self._evidence(lowest[r, rows]), 0.0) for r in some}
-        attributes = sorted({m for r in some for m in self._cells[r]})
-        place = {m: k for k, m in enumerate(attributes)}
-        own = self._evidence(lowest[attributes][:, rows])
-        at = np.arange(len(rows))
-        while any(each.any() for each in left.values()):
-            votes = np.zeros(own.shape)
-            for r, evidence in left.items():
-                for m in self._cells[r]:
-                    votes[place[m]] += evidence
-            votes = np.where(votes > 0, votes + own, -1.0)
-            first = votes.argmax(axis=0)
-            least, speaks = np.zeros(len(rows)), np.full(len(rows), -1)
-            for r, evidence in left.items():
-                hit = (evidence > 0) & np.isin(first, [place[m] for m in self._cells[r]])
-                lower = hit & (lowest[r, rows] < least)
-                least[lower], speaks[lower] = lowest[r, rows][lower], r
-                evidence[hit] = 0.0
-            cell = np.array(attributes)[first]
-            wins = (speaks >= 0) & (least < lowest[cell, rows])
-            cell, row = cell[wins], rows[at[wins]]
-            views.log_omega[cell, row], views.marginal[cell, row] = least[wins], 0.0
-            views.speaker[cell, row], views.relation[cell, row] = RELATION, speaks[wins]
+        block, leaf = views.block[:, rows], views.leaf[:, rows]
+        log_omega = lowest[:, rows]
+        left = {r: np.where(np.isnan(block[r]), 0.0, self._evidence(log_omega[r])) for r in broken}
+        open_ = {r: broken[r][rows] for r in broken}
+        changes = list(self._changes(block, leaf, log_omega, open_))
+        while any(each.any() for each in open_.values()):
+            best, first = np.full(len(rows), -np.inf), np.full(len(rows), -1)
+            for k, change in enumerate(changes):
+                removed = change.removed + sum(
+                    left[r][change.row] - after for r, after in change.left.items()
+                )
+                removed[~open_[change.relation][change.row]] = -np.inf
+                better = removed > best[change.row]
+                at = change.row[better]
+                best[at], first[at] = removed[better], k
+            for k in np.unique(first[first >= 0]).tolist():
+                change = changes[k]
+                chosen = first[change.row] == k
+                at = change.row[chosen]
+                least, speaks = np.zeros(len(at)), np.full(len(at), change.relation)
+                for r, after in change.left.items():
+                    explained = open_[r][at] & (after[chosen] < self._enough)
+                    explained |= r == change.relation
+                    lower = explained & (log_omega[r, at] < least)
+                    least[lower], speaks[lower] = log_omega[r, at[lower]], r
+                    open_[r][at[explained]] = False
+                    left[r][at] = np.minimum(left[r][at], after[chosen])
+                wins = least < lowest[change.cell, rows[at]]
+                cell, row = change.cell, rows[at[wins]]
+                views.log_omega[cell, row], views.marginal[cell, row] = least[wins], 0.0
+                views.speaker[cell, row], views.relation[cell, row] = RELATION, speaks[wins]
+
+    def _changes(
+        self, block: Floats, leaf: ShortInts, log_omega: Floats, broken: dict[int, Bools]
+    ) -> Iterator[Change]:
+        """Put each cell of each broken relation right, and see what is odd then."""
+        for r, cells in self._cells.items():
+            row = np.flatnonzero(broken[r])
+            if not len(row):
+                continue
+            some, at = block[:, row], leaf[:, row]
+            plain = self._related.plain(r, some)
+            for place, m in enumerate(cells):
+                own, value = some[m].copy(), self._related.solved(r, place, plain)
+                some[m] = value
+                removed = self._evidence(log_omega[m, row])
+                removed -= self._evidence(self._look(m, at[m], value))
+                after = {r: np.zeros(len(row))}
+                for other in self._of_cell[m]:
+                    if other != r:
+                        rest = self._related.residual(other, some)
+                        seen = self._evidence(self._look(other, at[other], rest))
+                        after[other] = np.where(np.isnan(rest), 0.0, seen)
+                removed[np.isnan(value)] = -1e300
+                some[m] = own
+                yield Change(r, m, row, removed, after)
 
     def _evidence(self, log_omega: Floats) -> Floats:
         """Return the evidence of likelihoods."""

@@ -193,22 +193,25 @@ class TailStep:
         residuals: Residuals | None = None,
     ) -> None:
         known = residuals or Residuals({}, settings.power)
-        of_residual = replace(settings, power=known.power)
-        of = [of_residual if m in known.steps else settings for m in range(len(root) - 1)]
+        of_residual, steps = replace(settings, power=known.power), known.steps
+        of = [of_residual if m in steps else settings for m in range(len(root) - 1)]
         slots = likelihoods.slot[root[:-1]]
         n = (likelihoods.n - likelihoods.n_missing)[slots].tolist()
         k = len(settings.shares)
         outer = likelihoods.outer.reshape(len(n), 2, k + N_RANKS) * np.array([[-1.0], [1.0]])
-        # Per column and side: the sign that mirrors it, its tail, and where it may be odd.
-        self._sides = [
-            (m, sign, tail, tail.odd_from(n[m], of[m]), n[m], of[m])
+        # Per column: the sign that mirrors each side, its tail, and where it may be odd.
+        self._sides = {
+            m: [
+                (sign, tail, tail.odd_from(n[m], of[m]), n[m], of[m])
+                for sign, side in zip((-1.0, 1.0), sides, strict=True)
+                if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], of[m], steps.get(m, 0)))
+            ]
             for m, sides in enumerate(outer)
-            for sign, side in zip((-1.0, 1.0), sides, strict=True)
-            if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], of[m], known.steps.get(m, 0)))
-        ]
+        }
         self._inner = np.repeat([[-np.inf], [np.inf]], len(n), axis=1)
-        for m, sign, _, odd_from, _, _ in self._sides:
-            self._inner[int(sign > 0), m] = sign * odd_from
+        for m, both in self._sides.items():
+            for sign, _, odd_from, _, _ in both:
+                self._inner[int(sign > 0), m] = sign * odd_from
         # A tree without a split has the whole table as its only leaf.
         self._is_whole = np.diff(root) == 1
 
@@ -219,13 +222,17 @@ class TailStep:
 
         `has_far` says which columns may have such values, where that is known.
         """
-        for m, sign, tail, odd_from, n, settings in self._sides:
-            if has_far is not None and not has_far[m]:
-                continue
-            x = column(m)
+        for m, both in self._sides.items():
+            if both and (has_far is None or has_far[m]):
+                for rows, far in self.far_of(m, column(m)):
+                    yield m, rows, far
+
+    def far_of(self, m: int, x: Floats) -> Iterator[tuple[Ints, Floats]]:
+        """Yield which of some values of a column may lie far outside, and log ω of these."""
+        for sign, tail, odd_from, n, settings in self._sides[m]:
             rows = np.flatnonzero(x > odd_from if sign > 0 else x < -odd_from)
             if len(rows):
-                yield m, rows, tail_likelihood(tail, n, sign * x[rows], settings)
+                yield rows, tail_likelihood(tail, n, sign * x[rows], settings)
 
     def apply(self, views: BlockViews) -> None:
         """Lower ``views.marginal``, and with it the view of a leaf that is the whole table."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from admercs.arrays import Floats, Ints, ShortInts
@@ -40,6 +42,12 @@ class RelatedCells:
         """Return numbers or days as working values of an attribute."""
         return np.asarray(plain / self._days[attribute] - self._origin[attribute])
 
+    def solved(self, relation: int, place: int, plain: Sequence[Floats]) -> Floats:
+        """Return what one cell of a relation should be, given all of its cells, see `plain`."""
+        m = self.cells[relation][place]
+        values = self.working(m, self.formulas[relation].solve(place, plain))
+        return np.rint(values) if self._is_whole[m] else values
+
     def suspects(self, relation: ShortInts, evidence: Floats) -> tuple[ShortInts, Floats]:
         """Let each broken equation speak about all of its cells: any of them may be wrong.
 
@@ -73,9 +81,6 @@ class RelatedCells:
             plain = self.plain(r, block)
             for place, m in enumerate(self.cells[r]):
                 some = np.flatnonzero((speaks == r) & (cell == m))
-                columns = [values[row[some]] for values in plain]
-                solved = self.working(m, self.formulas[r].solve(place, columns))
-                if self._is_whole[m]:
-                    solved = np.rint(solved)
+                solved = self.solved(r, place, [values[row[some]] for values in plain])
                 known = (solved >= self._low[m]) & (solved <= self._high[m])
                 to[some[known]] = solved[known]

@@ -41,6 +41,7 @@ from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
 from admercs.method.views import ANCESTOR, MARGINAL, RELATION, BlockViews
 from admercs.pipeline.model import Model
+from admercs.pipeline.related_cells import RelatedCells
 from admercs.table.prepared import Prepared
 from admercs.trees.forest import Leaves, find_leaves
 
@@ -131,14 +132,15 @@ class Scorer:
         self._whole_table = make_ready(likelihoods._replace(slot=likelihoods.slot[roots]))
         # A tree without a split is its own marginal view.
         self._has_marginal = (np.diff(forest.root) > 1) & method.marginal
-        self._lone, self._contexts = None, None
+        self._lone, self._contexts, self._tail = None, None, None
         self._cells = views_of_cells(model.credited)
         self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
         if method.tail is not None:
             self._lone = find_lone_values(likelihoods, forest.root)
             residuals = Residuals(model.steps, method.relations.power) if method.relations else None
-            self._steps.append(TailStep(likelihoods, forest.root, method.tail, residuals))
+            self._tail = TailStep(likelihoods, forest.root, method.tail, residuals)
+            self._steps.append(self._tail)
         if method.border is not None and model.zones is not None:
             most = method.border.most
             self._steps.append(BorderStep(forest, model.zones, self._own, self._lone, most))
@@ -150,9 +152,10 @@ class Scorer:
         self._relates = bool(model.related) and method.relations is not None
         if self._relates and method.relations is not None:
             step = RelationStep(
-                model.related,
+                RelatedCells(model),
                 model.equations,
                 self._has_marginal,
+                self.look,
                 odds_of(method),
                 method.relations,
             )
@@ -185,6 +188,16 @@ class Scorer:
             read_lowered(self._lone, self._own, first, nodes, x, out)
             log_omega[group] = out.reshape(leaf[group].shape)
         return log_omega
+
+    def look(self, m: int, leaf: ShortInts, x: Floats) -> Floats:
+        """Return log ω of some values of a column by their leaves, the whole table and tails."""
+        out = read_lowered(self._lone, self._own, m, leaf, x)
+        if self._has_marginal[m]:
+            np.minimum(out, read_likelihood(self._whole_table, m, leaf, x), out=out)
+        if self._tail is not None:
+            for rows, far in self._tail.far_of(m, x):
+                out[rows] = np.minimum(out[rows], far)
+        return out
 
     def score_alone(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
         """Return what there is to say before rows are compared with others.
