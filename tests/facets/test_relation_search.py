@@ -71,6 +71,17 @@ def test_the_order_of_rows_and_columns_does_not_matter(seed: int) -> None:
     assert {each[2:] for each in found} == {each[2:] for each in search(table)}
 
 
+def test_what_follows_exactly_is_not_said_roughly_too() -> None:
+    rng = np.random.default_rng(0)
+    b, c = rng.uniform(90, 110, (2, 1000))
+    other = (b - 100) * (c - 100) + rng.normal(size=1000)
+    names = ["a", "b", "c", "other"]
+    table = np.array([np.round(b / c, 6), b, c, other])
+    # A ratio of two narrow columns is nearly linear in both.
+    assert in_words(search(table), names) & {"a = b / c", "b = a × c", "b = c × a"}
+    assert not any("≈" in text for text in in_words(search(table), names))
+
+
 def test_equal_columns_and_multiples() -> None:
     rng = np.random.default_rng(0)
     a = np.round(rng.lognormal(3, 1, 500), 2)

@@ -52,7 +52,8 @@ def choose_facets(summary: TableSummary, columns: Columns, settings: Facets | No
             found.append(Facet("kind", (position,)))
         if column.kind != "text" or not column.n_present:
             continue
-        if is_identifier(column, columns):
+        # Texts that occur twice on average are categories, but rare ones: their form tells more.
+        if is_identifier(column, columns, columns.min_repeats):
             found += [Facet(kind, (position,)) for kind in ("shape", "length")]
             found += [Facet(kind, (position,)) for kind in repeated_tokens(column, settings)]
         if settings.look_alikes is not None and column.counts is not None:

@@ -221,7 +221,10 @@ class RelationSearch:
         fits.sort(key=lambda fit: (not fit[0].exact, -round(fit[1], 2), -abs(fit[0].weights[0])))
         known = {frozenset(formula.sources): formula for formula in exact}
         for formula, _ in fits:
-            known.setdefault(frozenset(formula.sources), formula)
+            # What follows exactly from some of the columns is not said roughly of all of them.
+            sources = frozenset(formula.sources)
+            if not any(formula.sources[0] in e and e <= sources for e in known if known[e].exact):
+                known.setdefault(sources, formula)
         return list(known.values())[len(exact) :]
 
     def _fit(self, sources: tuple[int, ...], bound: set[int]) -> list[tuple[Formula, float]]:

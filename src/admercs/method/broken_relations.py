@@ -25,6 +25,8 @@ from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.method.settings import Relations
 from admercs.method.views import MARGINAL, RELATION, BlockViews
 
+# The evidence that a cell removes which has no right value by a relation: less than any other.
+_NEVER = -1e6
 # Log ω of values of an attribute, given their leaves.
 Look = Callable[[int, ShortInts, Floats], Floats]
 
@@ -173,7 +175,7 @@ class RelationStep:
                         rest = self._related.residual(other, some)
                         seen = self._evidence(self._look(other, at[other], rest))
                         after[other] = np.where(np.isnan(rest), 0.0, seen)
-                removed[np.isnan(value)] = -1e300
+                removed[np.isnan(value)] = _NEVER
                 some[m] = own
                 yield Change(r, m, row, removed, after)
 

@@ -43,10 +43,15 @@ class RelatedCells:
         return np.asarray(plain / self._days[attribute] - self._origin[attribute])
 
     def solved(self, relation: int, place: int, plain: Sequence[Floats]) -> Floats:
-        """Return what one cell of a relation should be, given all of its cells, see `plain`."""
+        """Return what one cell of a relation should be, given all of its cells, see `plain`.
+
+        NaN where no training row reaches that: it is no right value.
+        """
         m = self.cells[relation][place]
         values = self.working(m, self.formulas[relation].solve(place, plain))
-        return np.rint(values) if self._is_whole[m] else values
+        if self._is_whole[m]:
+            values = np.rint(values)
+        return np.where((values >= self._low[m]) & (values <= self._high[m]), values, np.nan)
 
     def suspects(self, relation: ShortInts, evidence: Floats) -> tuple[ShortInts, Floats]:
         """Let each broken equation speak about all of its cells: any of them may be wrong.
@@ -73,8 +78,7 @@ class RelatedCells:
     ) -> None:
         """Write into `to` what cells of rows should be by the relations that speak about them.
 
-        `relation` (attributes x rows) says which do, −1: none. A value that no training row
-        reaches is no right value.
+        `relation` (attributes x rows) says which do, −1: none.
         """
         speaks = relation[cell, row]
         for r in np.unique(speaks[speaks >= 0]).tolist():
@@ -82,5 +86,5 @@ class RelatedCells:
             for place, m in enumerate(self.cells[r]):
                 some = np.flatnonzero((speaks == r) & (cell == m))
                 solved = self.solved(r, place, [values[row[some]] for values in plain])
-                known = (solved >= self._low[m]) & (solved <= self._high[m])
+                known = ~np.isnan(solved)
                 to[some[known]] = solved[known]

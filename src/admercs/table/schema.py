@@ -237,12 +237,15 @@ def _reason_to_set_aside(summary: ColumnSummary, settings: Columns) -> str:
     return ""
 
 
-def is_identifier(summary: ColumnSummary, settings: Columns) -> bool:
-    """Say whether a column holds texts that hardly repeat: there is no splitting on its values."""
+def is_identifier(summary: ColumnSummary, settings: Columns, fewest: int = 2) -> bool:
+    """Say whether a column holds texts that hardly repeat: there is no splitting on its values.
+
+    They hardly repeat if they occur less than `fewest` times on average.
+    """
     if summary.kind not in ("text", "mixed") or summary.chosen:
         return False
     n_distinct = NOMINAL_CAP if summary.counts is None else len(summary.counts)
-    repeats = summary.counts is not None and 2 * n_distinct <= summary.n_present
+    repeats = summary.counts is not None and fewest * n_distinct <= summary.n_present
     return n_distinct >= settings.identifier_from and not repeats
 
 
