@@ -27,9 +27,10 @@ def test_explaining_scores_each_row_once(model, table, n_scored) -> None:
     assert sum(n_scored) == len(table)
 
 
-def test_only_the_best_are_scored_again(model, table, n_scored) -> None:
-    model.top(table, 5)
-    assert sum(n_scored) == len(table) + 5
+def test_only_the_best_are_scored_with_their_cells(model, table, n_scored) -> None:
+    best = model.top(table, 5)
+    assert sum(n_scored) == 5
+    assert [row.label for row in best] == np.argsort(model.score_samples(table))[:5].tolist()
 
 
 def test_scoring_again_in_blocks_gives_the_same(model, table, n_scored, monkeypatch) -> None:

@@ -23,7 +23,7 @@ from admercs.progress import ProgressPrinter
 
 if TYPE_CHECKING:
     from admercs import ADMERCS
-    from admercs.explain import ScoredTable
+    from admercs.explain import SummedTable
 
 
 def learn(options: Namespace, table: SourceTable, progress: ProgressPrinter) -> Scoring:
@@ -149,7 +149,7 @@ class Scoring:
     batches: Iterable[pa.Table]  # the rows
     progress: Callable[[str, int], None]
 
-    def __iter__(self) -> Iterator[tuple[ScoredTable, pa.Table]]:
+    def __iter__(self) -> Iterator[tuple[SummedTable, pa.Table]]:
         """Score the rows; yield each batch with its scores."""
         from admercs.explain import score_rows
 

@@ -22,7 +22,7 @@ from admercs.atomic import atomic_write
 from admercs.cli.errors import DISK_FULL, UsageError, UserError, os_error, os_errors
 
 if TYPE_CHECKING:
-    from admercs.explain import ScoredTable
+    from admercs.explain import SummedTable
 
 ENDINGS = (".csv", ".parquet", ".jsonl", ".ndjson")
 EXPLAINED_AT_ONCE = 2_000
@@ -140,7 +140,7 @@ def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
 
 
 def results(
-    piece: ScoredTable, batch: pa.Table, id_columns: list[str], threshold: float, options: Namespace
+    piece: SummedTable, batch: pa.Table, id_columns: list[str], threshold: float, options: Namespace
 ) -> pa.Table:
     """Return the lines of the file of scores for a batch of rows."""
     flagged = piece.evidence > threshold
@@ -165,7 +165,7 @@ def _free_name(name: str, taken: set[str]) -> str:
     return _free_name(f"{name}_", taken) if name in taken else name
 
 
-def _reasons(piece: ScoredTable, flagged: Any, options: Namespace) -> list[Texts]:
+def _reasons(piece: SummedTable, flagged: Any, options: Namespace) -> list[Texts]:
     """Return the reasons of each row as text and as JSON; None for rows that get none."""
     wanted = {"none": np.zeros_like(flagged), "all": np.ones_like(flagged), "flagged": flagged}
     chosen = np.flatnonzero(wanted[options.reasons])

@@ -14,7 +14,7 @@ from admercs.explain.records import (
     SuspiciousValue,
     Typical,
 )
-from admercs.explain.scored_rows import ScoredTable, score_rows
+from admercs.explain.scored_rows import SummedTable, score_rows
 
 __all__ = [
     "Condition",
@@ -24,7 +24,7 @@ __all__ = [
     "Reason",
     "Repair",
     "RowExplanation",
-    "ScoredTable",
+    "SummedTable",
     "SuspiciousValue",
     "Typical",
     "anomalous_contexts",

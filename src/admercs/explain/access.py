@@ -206,8 +206,9 @@ class ModelAccess:
     def nearest_row(self, values: Floats) -> tuple[int, Floats]:
         """Return the nearest training row, and how far it is from the row in each attribute."""
         known: Any = self.model.references
-        nearest = int(known.weights(values).argmax())
-        own, other = known.ranks.profile(values[:, None]), known.profile[:, [nearest]]
+        own = known.ranks.profile(values[:, None])
+        nearest = int(known.compare_profile(own, weigh=True).weight[0].argmax())
+        other = known.profile[:, [nearest]]
         apart = [float(each[0, 0]) for each in known.ranks.differences(own, other)]
         return int(known.row[nearest]), np.array(apart)
 

@@ -83,6 +83,12 @@ def decimals_for(step: float) -> int:
     return -math.floor(math.log10(step) + 1e-9)
 
 
+def _is_tie(x: float, decimals: int) -> bool:
+    """Tell whether a number as it is written may lie halfway between two with fewer decimals."""
+    text = repr(x)
+    return text[-1] == "5" and ("e" in text or len(text.partition(".")[2]) == decimals + 1)
+
+
 def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
     """Write a number with at most so many decimals; below 0, as round tens, hundreds, and so on."""
     if decimals > 7 or abs(x) >= 1e15:
@@ -96,6 +102,12 @@ def number(x: float, decimals: int, rounding: str = ROUND_HALF_EVEN) -> str:
         if "." in mantissa:
             mantissa = mantissa.rstrip("0").rstrip(".")
         return f"{mantissa}e{int(exponent)}" if float(mantissa) else "0"
+    if decimals >= 0 and rounding == ROUND_HALF_EVEN and not _is_tie(x, decimals):
+        text = f"{x:.{decimals}f}"
+        if abs(float(text)) >= 10_000:
+            text = f"{x:,.{decimals}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return "0" if text in {"0", "-0"} else text
     exact = Decimal(repr(x)).quantize(Decimal(1).scaleb(-decimals), rounding=rounding)
     if exact == 0:
         return "0"

@@ -22,7 +22,7 @@ from admercs.explain.records import (
     proposals,
 )
 from admercs.explain.relation_words import relations
-from admercs.explain.scored_rows import ScoredTable, score_rows
+from admercs.explain.scored_rows import ScoredTable, SummedTable, rank_rows, score_rows
 from admercs.explain.suspicious_values import suspicious_values
 
 
@@ -91,7 +91,7 @@ class ExplainMixin:
             from admercs.pipeline.dask_rows import top_rows
 
             X, labels = top_rows(self.model_, X, n)
-        scored = self._scored(X, labels)
+        scored = self._ranked(X, labels)
         order = np.argsort(-scored.evidence, kind="stable")[:n]
         return scored.rows(order).explain(self.model_, top, noun, _frame_kind(X))
 
@@ -115,7 +115,7 @@ class ExplainMixin:
             from admercs.pipeline.dask_rows import top_rows
 
             X, labels = top_rows(self.model_, X, n, by_value=True)
-        scored = self._scored(X, labels)
+        scored = self._ranked(X, labels)
         rows = scored.rows(np.argsort(-scored.strongest, kind="stable")[:n], texts=True)
         return suspicious_values(self.model_, rows, n, noun)
 
@@ -157,18 +157,21 @@ class ExplainMixin:
         return columns if (kind := _frame_kind(X)) is None else as_frame(columns, kind)
 
     def _proposals(self, X: Any, noun: str) -> dict[str, list[Any]]:
-        scored = self._scored(X, None)
+        scored = self._ranked(X, None)
         flagged = np.flatnonzero(scored.evidence > -self.offset_)
         return proposals(scored.rows(flagged).explain(self.model_, 0, noun))
 
     def _scored(
         self, X: Any, labels: Sequence[Any] | None, *, keep_parts: bool = False
-    ) -> ScoredTable:
+    ) -> SummedTable:
         """Score a table whose rows are called by labels, by a pandas index, or by their numbers."""
-        if labels is None and hasattr(X, "iloc"):
-            labels = list(X.index)
-        n_jobs = self._threads()
+        n_jobs, labels = self._threads(), _labels(X, labels)
         scored = score_rows(self.model_, X, labels=labels, n_jobs=n_jobs, keep_parts=keep_parts)
+        return scored.with_labels()
+
+    def _ranked(self, X: Any, labels: Sequence[Any] | None) -> ScoredTable:
+        """Score a table of which only the oddest rows are asked for."""
+        scored = rank_rows(self.model_, X, labels=_labels(X, labels), n_jobs=self._threads())
         return scored.with_labels()
 
     def describe_context(self, leaf: int, *, noun: str = "rows") -> Context:
@@ -211,6 +214,10 @@ class ExplainMixin:
         """The anomalous contexts, most anomalous first."""
         check_is_fitted(self)
         return anomalous_contexts(self.model_)
+
+
+def _labels(X: Any, labels: Sequence[Any] | None) -> Sequence[Any] | None:
+    return list(X.index) if labels is None and hasattr(X, "iloc") else labels
 
 
 def is_dask(X: Any) -> bool:

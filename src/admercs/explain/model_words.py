@@ -85,8 +85,9 @@ class ModelWords:
                 typical = _regions(access, words, node, own)[0]
         else:
             typical = _values(words, access.typical_values(node), own)
-        where = "" if recorded >= 0.9 else " where recorded"
-        return replace(typical, text=typical.text + where)
+        if recorded >= 0.9:
+            return typical
+        return replace(typical, text=f"{typical.text} where recorded")
 
     def own_clause(self, node: int, own: float, typical: Typical, raw: str, shown: str = "") -> str:
         """Write what a row has instead of what is typical in a node; `shown` is how it is told."""

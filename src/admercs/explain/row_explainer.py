@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,14 +53,16 @@ class EvidenceView:
     leaf: int
     node: int
     evidence: float
-    attributes: set[int]  # the attributes involved
+    attributes: frozenset[int]  # the attributes involved
     also: list[EvidenceView] = field(default_factory=list)
     culprits: tuple[int, ...] = ()  # the attributes whose wrong values the others follow from
 
     @property
     def total(self) -> float:
         """Its evidence and that of the views that are the same finding."""
-        return self.evidence + sum([view.total for view in self.also])
+        return (
+            self.evidence + sum([view.total for view in self.also]) if self.also else self.evidence
+        )
 
 
 class RowExplainer:
@@ -87,6 +89,7 @@ class RowExplainer:
         }
         self.cells: Floats = sum(self.evidence.values())
         self.association = association(parts)
+        self._involved = cache(lambda m, node: frozenset((m, *self.access.ranges(node))))
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))
 
     def explain(self, row: int, label: Any, top: int | None) -> RowExplanation:
@@ -133,7 +136,7 @@ class RowExplainer:
         """
 
         def view(kind: ReasonKind, m: int, node: int, evidence: float) -> EvidenceView:
-            involved = {m, *self.access.ranges(node)}
+            involved = self._involved(m, node)
             return EvidenceView(kind, m, int(self.leaves[m, row]), node, evidence, involved)
 
         found: dict[ReasonKind, list[EvidenceView]] = {kind: [] for kind in KINDS}
@@ -232,8 +235,10 @@ class RowExplainer:
         shown = self._time(attribute, values) if cell is None else cut(cell.texts[0] or "")
         text = self._pattern(who, view.node, own, typical, (raw, shown))
         text += self._either(view, others, evidence)
-        reason = replace(reason, value_text=shown or reason.value_text)
-        return replace(reason, typical=typical, likelihood=likelihood, text=text)
+        value_text = shown or reason.value_text
+        return replace(
+            reason, value_text=value_text, typical=typical, likelihood=likelihood, text=text
+        )
 
     def _either(self, view: EvidenceView, others: list[EvidenceView], evidence: float) -> str:
         """Name the other attributes that do not fit, or that follow from wrong values."""
@@ -341,8 +346,15 @@ def _foremost(amounts: Floats, most: int) -> list[int]:
 
 def _flat(view: EvidenceView) -> list[EvidenceView]:
     """Return the views that are the same finding, without nesting."""
-    views = [each for other in view.also for each in (replace(other, also=[]), *_flat(other))]
+    if not view.also:
+        return []
+    views = [each for other in view.also for each in (_alone(other), *_flat(other))]
     return sorted(views, key=lambda other: -other.evidence)
+
+
+def _alone(view: EvidenceView) -> EvidenceView:
+    """Return a view without those that are the same finding."""
+    return replace(view, also=[]) if view.also else view
 
 
 def _strongest_first(views: list[EvidenceView]) -> list[EvidenceView]:
@@ -379,6 +391,8 @@ def _mirrors(one: EvidenceView, other: EvidenceView) -> bool:
 
 def _representative(group: list[EvidenceView], views: list[EvidenceView]) -> EvidenceView:
     """Choose the view that represents a relation; the others are the same finding."""
+    if len(group) == 1:
+        return group[0]
 
     # When two values do not go together, the one that fits no other value is more likely wrong.
     def involved(view: EvidenceView) -> float:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from admercs.facets import prepare
 from admercs.facets.determined_columns import texts_of
 from admercs.facets.text_shape import TEXT_PARTS
 from admercs.pipeline.repair_search import RepairSearch
-from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks
+from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks, score_strongest
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
 from admercs.table.values import RawColumn, in_zone
@@ -91,9 +91,6 @@ class ScoredTable:
     names: Names
     evidence: Floats  # per row
     strongest: Floats  # per row: the evidence of its oddest value alone
-    association: Bools  # per row: whether most evidence is from contexts and neighbours
-    column_evidence: Floats  # per column of the table
-    members: dict[int, Ints]  # anomalous context (leaf) -> its rows here
     parts: Parts | None  # of all rows, if they were kept
 
     @property
@@ -152,7 +149,7 @@ class ScoredTable:
                 cells[m] = StatedCell(row, self.is_training)
         return found
 
-    def with_labels(self) -> ScoredTable:
+    def with_labels(self) -> Self:
         """Let training rows be named by the labels of this table, if it is the training table."""
         if not self.is_training or self.table.n_rows != self.model.n_rows:
             return self
@@ -166,6 +163,41 @@ class ScoredTable:
         return join_parts([score(block) for block in blocks])
 
 
+@dataclass(frozen=True)
+class SummedTable(ScoredTable):
+    """Consecutive rows of a table, scored, and what is told of them together."""
+
+    association: Bools  # per row: whether most evidence is from contexts and neighbours
+    column_evidence: Floats  # per column of the table
+    members: dict[int, Ints]  # anomalous context (leaf) -> its rows here
+
+
+def rank_rows(
+    model: Model, X: Any, *, labels: Sequence[Any] | None = None, n_jobs: int = 1
+) -> ScoredTable:
+    """Score a table of which only the oddest rows are asked for."""
+    known = _described(model, X, labels, 0, 0)
+    evidence, strongest = score_strongest(model, known["table"], n_jobs)
+    return ScoredTable(**known, evidence=evidence, strongest=strongest, parts=None)
+
+
+def _described(
+    model: Model, X: Any, labels: Sequence[Any] | None, first: int, count_from: int
+) -> dict[str, Any]:
+    """Return what a scored table is called and made of."""
+    table = prepare(read_frame(X), model.schema)
+    if labels is None:
+        labels = range(first, first + table.n_rows)
+    elif len(labels) != table.n_rows:
+        raise ValueError(f"there are {len(labels)} labels for {table.n_rows} rows")
+    is_training = ModelAccess(model).is_training_data(table, first - count_from)
+    row_word = "row" if is_training else "training row"
+    return {
+        "model": model, "table": table, "first": first, "labels": labels,
+        "is_training": is_training, "names": lambda row: f"{row_word} {row + count_from}",
+    }  # fmt: skip
+
+
 def score_rows(
     model: Model,
     X: Any,
@@ -175,19 +207,15 @@ def score_rows(
     count_from: int = 0,
     n_jobs: int = 1,
     keep_parts: bool = False,
-) -> ScoredTable:
+) -> SummedTable:
     """Score a table or a part of one, in blocks and threads.
 
     ``first`` is the number of the first row, for counting on from an earlier piece, and
     ``count_from`` that of the whole table's first row. With ``keep_parts``, the parts of all scores
     are kept, so that all rows can be explained without scoring them again.
     """
-    table = prepare(read_frame(X), model.schema)
-    if labels is None:
-        labels = range(first, first + table.n_rows)
-    elif len(labels) != table.n_rows:
-        raise ValueError(f"there are {len(labels)} labels for {table.n_rows} rows")
-    access, score = ModelAccess(model), model.once(Scorer).score
+    known = _described(model, X, labels, first, count_from)
+    table, access, score = known["table"], ModelAccess(model), model.once(Scorer).score
     blocks: dict[int, tuple[Any, ...]] = {}
 
     def score_block(start: int, stop: int) -> None:
@@ -203,24 +231,17 @@ def score_rows(
     run_blocks(score_block, table.n_rows, n_jobs)
     in_order = (blocks[start] for start in sorted(blocks))
     evidence, strongest, associated, by_attribute, members, parts = zip(*in_order, strict=True)
-    is_training = access.is_training_data(table, first - count_from)
-    row_word = "row" if is_training else "training row"
     column_evidence = np.zeros(len(model.schema.columns))
     np.add.at(column_evidence, model.credited, sum(by_attribute))
     rows_of = zip(access.members, map(np.concatenate, zip(*members, strict=True)), strict=True)
-    return ScoredTable(
-        model=model,
-        table=table,
-        first=first,
-        labels=labels,
-        is_training=is_training,
-        names=lambda row: f"{row_word} {row + count_from}",
+    return SummedTable(
+        **known,
         evidence=np.concatenate(evidence),
         strongest=np.concatenate(strongest),
+        parts=join_parts(list(parts)) if keep_parts else None,
         association=np.concatenate(associated),
         column_evidence=column_evidence,
         members={leaf: rows for leaf, rows in rows_of if len(rows)},
-        parts=join_parts(list(parts)) if keep_parts else None,
     )
 
 

@@ -253,8 +253,15 @@ class ReferenceRows:
 
     def _apart(self, profile: Bytes, nearest: Nearest) -> Floats:
         near = self.ranks.distances(profile, self.profile) <= nearest.last[:, :1]
-        apart = self.ranks.differences(profile, self.profile)
-        return np.array([each.sum(axis=1, where=near, dtype=np.int64) for each in apart])
+        row, other = np.nonzero(near)  # few pairs: the near references of one row after the other
+        own, theirs = profile[:, row].astype(np.int16), self.profile[:, other]
+        apart = np.where(self.ranks.is_nominal[:, None], 0, np.abs(own - theirs))
+        is_unlike = (own == NO_VALUE) != (theirs == NO_VALUE)
+        nominal = self.ranks.is_nominal
+        is_unlike[nominal] = own[nominal] != theirs[nominal]
+        apart[is_unlike] = UNLIKE
+        first = np.searchsorted(row, np.arange(profile.shape[1]))
+        return np.add.reduceat(apart, first, axis=1, dtype=np.int64)
 
 
 def may_have_neighbours(settings: Neighbours, n_rows: int, n_columns: int) -> bool:

@@ -13,7 +13,7 @@ from admercs.arrays import Floats, Ints
 from admercs.explain.access import Model
 from admercs.explain.column_findings import ColumnFinding, ColumnWatch
 from admercs.explain.records import SuspiciousValue
-from admercs.explain.scored_rows import ScoredRows, ScoredTable
+from admercs.explain.scored_rows import ScoredRows, ScoredTable, SummedTable
 from admercs.explain.suspicious_values import suspicious_values
 
 FINE = 1 / 32  # width of the evidence counts that the histogram is put together from
@@ -78,7 +78,7 @@ class Digest:
         self._context_members = defaultdict[int, list[tuple[float, int, Any]]](list)
         self._anomalous, self._oddest, self._n_values = KeptRows(rows), KeptRows(values), values
 
-    def add(self, piece: ScoredTable) -> None:
+    def add(self, piece: SummedTable) -> None:
         """Take in a scored piece of the table."""
         evidence = piece.evidence
         flagged = evidence > self.threshold
