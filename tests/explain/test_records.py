@@ -40,7 +40,8 @@ def test_dict_is_ready_for_json(model, table) -> None:
     reason = next(row["reasons"][0] for row in made["rows"] if row["reasons"])
     assert list(reason) == [
         "kind", "target", "value", "value_text", "conditions", "typical", "n", "likelihood",
-        "evidence", "share", "context", "node", "also", "rows", "labels", "related", "text",
+        "evidence", "share", "context", "node", "also", "rows", "labels", "related",
+        "expected_text", "text",
     ]  # fmt: skip
 
 

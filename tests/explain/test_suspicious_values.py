@@ -104,3 +104,27 @@ def test_bad_input(model: ADMERCS, orders: Any) -> None:
         model.top_cells(orders.table, -1)
     with pytest.raises(ValueError, match="now missing"):
         model.predict_cells(pd.DataFrame({"zip": ["1"]}))
+
+
+def test_what_is_stated_of_an_unused_column_is_a_value_of_that_column() -> None:
+    mails = [f"{a}.{b}@mail.example" for a in ("ann", "bob", "cleo", "dan") for b in range(100)]
+    mails[7] = mails[311]
+    table = pd.DataFrame({"mail": mails, "price": np.random.default_rng(0).normal(50, 5, 400)})
+    values = ADMERCS().fit(table).top_cells(table, 2)
+    assert [(v.label, v.column, v.value) for v in values] == [
+        (7, "mail", mails[7]),
+        (311, "mail", mails[7]),
+    ]
+    assert {value.expected_text for value in values} == {"a value of its own"}
+    assert all("mail is unique in 398 training rows" in value.text for value in values)
+
+
+def test_a_repaired_form_is_told_by_what_is_odd_about_the_text() -> None:
+    rng = np.random.default_rng(1)
+    phone = [f"+49 {a} {b}" for a, b in rng.integers((100, 10**6), (1000, 10**7), (800, 2))]
+    phone[5] = phone[5].replace(" ", "")
+    table = pd.DataFrame({"price": rng.lognormal(3, 0.5, 800), "phone": phone})
+    table.loc[5, "price"] = 65.0
+    (row,) = ADMERCS().fit(table).explain(table.iloc[[5]])
+    assert row.reasons[0].target.endswith("of phone")
+    assert "looks odd only because" not in row.reasons[0].text

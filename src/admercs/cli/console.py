@@ -93,7 +93,8 @@ def _value_lines(value: Any, rank: int, style: Style) -> list[str]:
     from admercs.explain.records import label_text
 
     slip = f" ({value.slip})" if value.slip else ""
-    what = f"{value.column}: {style.accent(value.value_text)}, expected {value.expected_text}{slip}"
+    expected = f", expected {value.expected_text}{slip}" if value.expected_text else ""
+    what = f"{value.column}: {style.accent(value.value_text)}{expected}"
     head = f"  {rank}. {style.bold(label_text(value.label))}   "
     return [*filled(what, style, head), *filled(value.text, style, "     ")]
 

@@ -191,6 +191,7 @@ class Reason(Record):
     rows: tuple[int, ...] = ()  # similar training rows that contribute most, by number from 0 …
     labels: tuple[str, ...] = ()  # … and by name
     related: tuple[str, ...] = ()  # the other columns of a relation
+    expected_text: str = ""  # where a value is odd by what is known of it alone, the likely one
     text: str = ""  # the reason as a sentence
 
     @property
@@ -303,7 +304,8 @@ class SuspiciousValue(Record):
     def __str__(self) -> str:
         what = f"{label_text(self.label)}   {self.column} = {self.value_text}"
         slip = f" ({self.slip})" if self.slip else ""
-        return f"{what}   expected: {self.expected_text}{slip}\n  {self.text}"
+        expected = f"   expected: {self.expected_text}{slip}" if self.expected_text else ""
+        return f"{what}{expected}\n  {self.text}"
 
 
 @dataclass(frozen=True)

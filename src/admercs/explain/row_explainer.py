@@ -20,7 +20,7 @@ from admercs.explain.part_words import is_clock
 from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical, is_count
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
-from admercs.explain.stated_words import cut, stated_sentence
+from admercs.explain.stated_words import cut, stated_expectation, stated_sentence
 from admercs.pipeline.repair_search import Repaired, Replacement
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class RowExplainer:
         if not culprits or not explained:
             return [], views
         least = _OWN * sum(view.evidence for view in explained)
-        own = [view for view in explained if view.attribute in culprits and view.evidence >= least]
+        own = [view for view in explained if self._is_of(culprits, view) and view.evidence >= least]
         causes = [group[0] for group in _relations(own or explained[:1])]
         others = [view for view in views if view not in causes]
         follows = [
@@ -178,6 +178,11 @@ class RowExplainer:
         causes[0].culprits = culprits
         causes[0].also.extend(follows)
         return causes, [view for view in others if view not in follows]
+
+    def _is_of(self, culprits: tuple[int, ...], view: EvidenceView) -> bool:
+        """Tell whether a view is about one of some cells, be it another facet of it."""
+        cells = {self.access.columns[m].sources[0] for m in culprits}
+        return self.access.columns[view.attribute].sources[0] in cells
 
     @cached_property
     def _is_relation(self) -> Bools:
@@ -244,7 +249,8 @@ class RowExplainer:
         """Name the other attributes that do not fit, or that follow from wrong values."""
         n, least = len(view.culprits), MIN_SHARE * evidence
         if n:
-            others = [o for o in others if o.evidence >= least and o.attribute not in view.culprits]
+            others = [o for o in others if o.evidence >= least]
+            others = [o for o in others if not self._is_of(view.culprits, o)]
         names = [self.words.column(other.attribute).name for other in others]
         return sentences.consequences_sentence(names, n) if n else sentences.either_sentence(names)
 
@@ -279,7 +285,8 @@ class RowExplainer:
         given = self.access.model.schema.columns
         names = [given[source].name for source in column.sources]
         said = stated_sentence(column, cell, names, self.words.noun)
-        return replace(reason, likelihood=math.exp(log_omega), text=said)
+        usual = stated_expectation(column, cell)
+        return replace(reason, likelihood=math.exp(log_omega), text=said, expected_text=usual)
 
     def _broken(self, reason: Reason, relation: int, attribute: int, values: Floats) -> Reason:
         """Add the other columns of a relation that a row breaks, and how it does."""

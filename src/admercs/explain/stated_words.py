@@ -49,6 +49,18 @@ def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: No
     return _determined_sentence(column.facet, cell, names, noun)
 
 
+def stated_expectation(column: Column, cell: StatedCell) -> str:
+    """Return what a facet expects where it states that something is odd."""
+    if column.facet is None or column.facet.kind == REPEATS:
+        return "a value of its own"
+    if column.facet.kind == "spelling":
+        found = spelling_of_facet(column.facet).look_alike(cell.texts[0] or "")
+        if found is None or found.text == cell.texts[0]:
+            return cut(found.other) if found else ""
+        return f"{quoted(found.other)} for {quoted(found.text)}"
+    return cut(contradictions(cell.texts, column.facet)[0].group.usual)
+
+
 def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:
     text = cell.texts[0]
     found = None if text is None else spelling_of_facet(facet).look_alike(text)

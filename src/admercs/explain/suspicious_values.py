@@ -27,9 +27,11 @@ def suspicious_values(
 
 class _Finder:
     def __init__(self, model: Model) -> None:
-        # A facet speaks about the column that it is made of.
-        self._place = {each.name: each.sources[0] for each in model.schema.used}
         self._names = model.schema.names
+        # A facet speaks about the column that it is made of; what it states has that one's name.
+        self._place = {name: place for place, name in enumerate(self._names)}
+        self._place |= {each.name: each.sources[0] for each in model.schema.used}
+        self._is_used = {each.name for each in model.schema.used}
 
     def values(self, row: RowExplanation, texts: list[str | None]) -> Iterator[SuspiciousValue]:
         """Yield the odd values of a row, each column once."""
@@ -54,10 +56,10 @@ class _Finder:
         about: Reason | Repair = reason if repair is None else repair
         value: Value = about.value
         value_text, expected = about.value_text, None if repair is None else repair.expected
-        if column not in self._place:  # only its facets are looked at: the value itself is told
+        if column not in self._is_used:  # only its facets are looked at: the value itself is told
             value = texts[self._names.index(column)]
             value_text = "missing" if value is None else str(value)
-        typical = "" if reason.typical is None else reason.typical.text
+        typical = reason.expected_text if reason.typical is None else reason.typical.text
         return SuspiciousValue(
             label=row.label,
             column=column,
