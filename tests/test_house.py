@@ -31,6 +31,7 @@ ADDED = {
     "look-alikes and gaps in columns": 70,
     "parts of dates": 360,
     "beginnings and ends of texts": 130,
+    "what is expected of a text, and what it lacks": 120,
 }
 MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 140
 
