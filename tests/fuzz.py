@@ -68,12 +68,18 @@ def make_table(n: int = 240, seed: int = 0) -> pd.DataFrame:
     return table
 
 
-def make_facets(n: int = 240, seed: int = 0) -> pd.DataFrame:
+def make_facets(n: int = 400, seed: int = 0) -> pd.DataFrame:
     """Return columns with facets of all kinds: texts, numbers and dates in texts, relations."""
     rng = np.random.default_rng(seed)
     net, city, owner = np.round(rng.lognormal(4, 1, n), 2), *rng.integers(0, [[8], [70]], (2, n))
     ordered = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D")
     shipped = ordered + pd.to_timedelta(rng.integers(0, 9, n), unit="D")
+    # Three quarters of the calls are in the evening of a weekday, around the tenth of some months.
+    called = pd.DatetimeIndex(rng.choice(pd.date_range("2022-01-03", "2024-12-30"), n))
+    often = pd.date_range("2022-01-03", "2024-12-30").to_series()
+    often = often[(often.dt.day_of_week < 3) & (abs(often.dt.day - 10) < 3) & (often.dt.month < 5)]
+    called = called.where(rng.random(n) < 0.25, rng.choice(often, n))
+    called += pd.to_timedelta(rng.choice([0, 18.5, 19, 20.25], n), unit="h")
     table = pd.DataFrame(
         {
             "net": net,
@@ -89,12 +95,16 @@ def make_facets(n: int = 240, seed: int = 0) -> pd.DataFrame:
             "zip": [str(1000 + 10 * k) for k in city],
             "plate": [f"P{chr(65 + k // 26)}{chr(65 + k % 26)}" for k in owner],
             "owner": [f"{chr(65 + k % 26)} {'ABCDEF'[k // 26]}." for k in owner],
+            "called": called,
+            "number": rng.permutation(n) + 1000,
+            "phone": [f"{'OHM'[k % 3]}. 32{k:05} {['home', 'work'][k % 2]}" for k in range(n)],
         }
     )
     for column, value in {"paid": "n.a.", "due": "later", "code": "B0", "gross": 1.0}.items():
         table.loc[rng.integers(0, n, 3), column] = value
     table.loc[rng.integers(0, n, 3), ["city", "owner"]] = ["Antwerpn", "Z F."]
     table.loc[rng.integers(0, n, 9), "zip"] = None
+    table.loc[7, "number"] = table.loc[3, "number"]
     return table
 
 

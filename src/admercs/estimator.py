@@ -249,6 +249,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
             method = method.for_novelty()
         of_trees = {k: getattr(self, k) for k in ("max_depth", "min_samples_leaf", "max_bins")}
         method = method.change({f"trees.{k}": v for k, v in of_trees.items() if v is not None})
+        method.check()
         if self.n_iter == 1:
             return replace(method, feedback=None, neighbours=None)
         if self.n_iter is not None and method.feedback is not None:

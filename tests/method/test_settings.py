@@ -270,3 +270,31 @@ def test_parameters_of_the_detector_come_before_the_method() -> None:
     assert ADMERCS(n_iter=1).fit(table).model_.method == replace(
         Method(), feedback=None, neighbours=None
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("tail.middle", -1, "above 0 and below 1"),
+        ("tail.far", 0.2, "between method.tail.far and method.tail.middle"),
+        ("border.most", 0.0, "above 0 and below 1"),
+        ("evidence.odds", -0.1, "0 or more"),
+        ("feedback.gamma_lambda", 1.5, "between 0 and 1"),
+        ("feedback.spread", 1, "above 0 and below 1"),
+        ("feedback.ranges.min_rows", -1, "0 or more"),
+        ("neighbours.isolation.power", float("inf"), "finite"),
+        ("flagging.middle", 0.9, "above method.flagging.middle"),
+        ("density.heavy_width", float("nan"), "above 0"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_named(name: str, value: Any, allowed: str) -> None:
+    method = Method().change({name: value})
+    with pytest.raises(ValueError, match=rf"^method\.[a-z_.]+ is .*; it must be .*{allowed}"):
+        ADMERCS(method=method).fit(np.random.default_rng(0).normal(size=(50, 3)))
+
+
+def test_all_methods_that_come_with_the_package_make_sense() -> None:
+    for benchmark in ("Campos", "CamposHD", "HiCS", "Synth-C", "Synth-C&S", "Synth-I"):
+        Method.paper(benchmark).check()
+    Method().check()
+    Method().for_novelty().check()

@@ -6,8 +6,17 @@ A step that can be left out is an optional field of `Method`: ``replace(Method()
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
+import typing
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+# A number without one of these is 0 or more.
+Share = Annotated[float, "between 0 and 1", lambda value: 0 <= value <= 1]
+Inner = Annotated[float, "above 0 and below 1", lambda value: 0 < value < 1]
+Positive = Annotated[float, "above 0", lambda value: 0 < value < math.inf]
 
 
 @dataclass(frozen=True)
@@ -20,8 +29,8 @@ class Columns:
     # A text column with at least so many values that hardly repeat is an identifier.
     identifier_from: int = 20
     # A text column is numbers or dates if this share of its recorded cells are …
-    reading_share: float = 0.9
-    padded_share: float = 0.01  # … and hardly any is a whole number that begins with a zero.
+    reading_share: Share = 0.9
+    padded_share: Share = 0.01  # … and hardly any is a whole number that begins with a zero.
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class Determined:
 
     # A column determines another one as far as it removes the other's exceptions from its most
     # frequent value: completely is 1.
-    least: float = 0.7
+    least: Share = 0.7
     min_repeats: float = 3.0  # the least rows of its values, on average
     most: int = 5  # the columns that speak about another one at most
     prior: float = 2.0  # the rows as which the exceptions of all other groups count in a group
@@ -54,12 +63,12 @@ class Determined:
 class KeyColumns:
     """Columns whose values hardly ever repeat, such as numbers of orders."""
 
-    share: float = 0.01  # the most rows whose value occurs more than once, as a share
+    share: Share = 0.01  # the most rows whose value occurs more than once, as a share
     min_rows: int = 50  # smaller columns are no keys
     longest: int = 50  # characters of a text that may be a key, at most …
     words: int = 5  # … and of its words
     # Whole numbers have at most this share of the repetitions of numbers drawn from their range.
-    chance: float = 0.1
+    chance: Share = 0.1
     most: int = 1 << 23  # in larger tables a share of the values is counted, so many
 
 
@@ -82,7 +91,7 @@ class Facets:
     """
 
     # First and last words of texts say something if at most this share of the rows has a rare one.
-    rare_tokens: float = 0.01
+    rare_tokens: Share = 0.01
     calendar: Calendar | None = field(default_factory=Calendar)
     keys: KeyColumns | None = field(default_factory=KeyColumns)
     look_alikes: LookAlikes | None = field(default_factory=LookAlikes)
@@ -95,14 +104,14 @@ class Density:
 
     # The weight of a Cauchy kernel beside the Gaussian one. With 0 the kernel is the paper's
     # Gaussian, and densities are not reflected at the ends of a column.
-    heavy_share: float = 0.2
-    heavy_width: float = 4.0  # the width of the Cauchy kernel in bandwidths
+    heavy_share: Share = 0.2
+    heavy_width: Positive = 4.0  # the width of the Cauchy kernel in bandwidths
     # With fewer distinct values the bandwidth follows a normal reference rule instead of the
     # improved Sheather-Jones selector.
     min_distinct: int = 40
     # Whether ω is the area of the density below the height of the value; else min(1, κ / τ(ρ)).
     area: bool = True
-    rho: float = 0.9  # ρ, the share of a context's rows that are typical there
+    rho: Share = 0.9  # ρ, the share of a context's rows that are typical there
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ class Odds:
 class NoisyOr:
     """The paper's evidence −log(1 − γ_δ v) with v = λ + (1 − λ)(1 − ω)."""
 
-    gamma_delta: float = 0.9
+    gamma_delta: Share = 0.9
 
 
 @dataclass(frozen=True)
@@ -148,9 +157,9 @@ class Tail:
     """Values far outside of the rest are odd however often they occur."""
 
     # The shares of rows beyond the three quantiles through which the tails of a column are drawn.
-    middle: float = 0.5
-    near: float = 0.1
-    far: float = 0.02
+    middle: Inner = 0.5
+    near: Inner = 0.1
+    far: Inner = 0.02
     slack: float = 3.0  # log of the factor by which a value must be rarer than its tail predicts
     power: float = 3.0  # with S the share of rows at or beyond a value, ω is at least S ** power
     min_rows: int = 5  # the least rows beyond `near`, and half of those beyond `far`
@@ -166,24 +175,24 @@ class Border:
     """Near a threshold the likelihood is smoothed with that of the context across."""
 
     zone: int = 2  # the width of the zone on either side of a threshold, in smallest leaves
-    most: float = 0.5  # the likelihood is raised to this value at most
+    most: Inner = 0.5  # the likelihood is raised to this value at most
 
 
 @dataclass(frozen=True)
 class Discount:
     """What the whole table finds odd counts less where the context explains it."""
 
-    odds: float = 1 / 3  # the share of the odds that is left of a value that is explained
+    odds: Share = 1 / 3  # the share of the odds that is left of a value that is explained
     min_rows: int = 50  # a context of fewer rows explains nothing
-    ordinary: float = 0.5  # a value at least this likely in its context is explained completely
+    ordinary: Positive = 0.5  # a value at least this likely in its context is explained completely
 
 
 @dataclass(frozen=True)
 class Ancestor:
     """A leaf that is a small part of a context above it is also scored by that context."""
 
-    share: float = 0.15  # a leaf with a smaller share of a context's rows is a small part of it
-    odds: float = 0.5  # the ancestor's evidence counts with this share of the odds
+    share: Share = 0.15  # a leaf with a smaller share of a context's rows is a small part of it
+    odds: Share = 0.5  # the ancestor's evidence counts with this share of the odds
 
 
 @dataclass(frozen=True)
@@ -203,7 +212,7 @@ class Candidates:
 class Ranges:
     """A range of a leaf's target may be a candidate where the leaf as a whole is not."""
 
-    own: float = 0.25  # the share with which the columns count by which the range was chosen
+    own: Share = 0.25  # the share with which the columns count by which the range was chosen
     others: int = 2  # the least number of further columns
     share: float = 0.75  # the least rows of a range, as a share of the smallest leaf …
     min_rows: int = 8  # … and in rows
@@ -213,13 +222,13 @@ class Ranges:
 class Feedback:
     """Contexts and rows inform each other: a context full of anomalous rows is anomalous."""
 
-    gamma_lambda: float = 0.5  # γ_λ: how far a single ordinary row speaks for a context
+    gamma_lambda: Share = 0.5  # γ_λ: how far a single ordinary row speaks for a context
     n_iter: int = 20  # the most rounds of scoring contexts and rows, the first scoring included
     tol: float = 1e-6  # the rounds end when no context's score changes by more
     centred: bool = True  # whether evidence counts only as far as it exceeds the median row's
     # Excess evidence is measured in units of half the distance from the median to this quantile;
     # None: as it is.
-    spread: float | None = 0.9
+    spread: Inner | None = 0.9
     effective_size: int | None = 50  # a larger context is scored as if it had this many rows
     most: float | None = 1.0  # the most evidence that a context adds to a row
     candidates: Candidates | None = field(default_factory=Candidates)  # None: all leaves
@@ -242,7 +251,7 @@ class Neighbours:
     comparisons: int = 500_000_000  # … while rows x columns x references are no more than this, …
     fewest: int = 32  # … or the least
     near: int = 5  # the nearest reference rows at the small scale …
-    share: float = 0.05  # … and at the large scale, as a share of all
+    share: Share = 0.05  # … and at the large scale, as a share of all
     # How much the excess evidence of the nearest rows counts if it agrees completely with the rows'
     # own evidence; 0: it does not count.
     weight: float = 4.0
@@ -259,20 +268,20 @@ class Relations:
     max_columns: int = 200  # numeric and date columns among which they are sought
     min_rows: int = 50  # rows of the sample without a missing value that a relation needs
     few_values: int = 12  # a column of so many distinct values is the target of exact ones only
-    exact_share: float = 0.95  # of the rows that satisfy an exact relation
-    order_share: float = 0.99  # of those that satisfy an order …
-    order_news: float = 0.1  # … and the least share that would not, were the columns independent
+    exact_share: Share = 0.95  # of the rows that satisfy an exact relation
+    order_share: Share = 0.99  # of those that satisfy an order …
+    order_news: Share = 0.1  # … and the least share that would not, were the columns independent
     # The most rows that break an exact relation, as a share of those that would by accident.
-    accident: float = 0.25
+    accident: Share = 0.25
     inputs: int = 3  # the most other columns of a linear relation
     gain: float = 0.005  # the least share of the rest that a further one explains
-    central: float = 0.95  # the share of rows to which a linear relation is fitted …
-    least_explained: float = 0.85  # … and the least share of their variance that it explains
+    central: Inner = 0.95  # the share of rows to which a linear relation is fitted …
+    least_explained: Share = 0.85  # … and the least share of their variance that it explains
     # A residual of this share of the target's spread is small, whatever the others are.
     step: float = 0.01
     # A relation holds where its residual is at least this likely. Where it does not, one of its
     # cells has the evidence; with S the share of rows with a residual as far out, ω >= S ** power.
-    holds: float = 0.05
+    holds: Share = 0.05
     power: float = 6.0
 
 
@@ -282,11 +291,11 @@ class Flagging:
 
     # The levels of the two quantiles of evidence through which the tail of ordinary rows is drawn:
     # up to a quarter of anomalies leave them alone.
-    middle: float = 0.5
-    high: float = 0.75
-    chance: float = 0.002  # of an ordinary row to be flagged, if evidence has an exponential tail
+    middle: Inner = 0.5
+    high: Inner = 0.75
+    chance: Inner = 0.002  # of an ordinary row to be flagged, if evidence has an exponential tail
     # If more than this share of the rows would be flagged, only the rows are that stand out, …
-    share: float = 0.01
+    share: Share = 0.01
     gap: float = 2.0  # … with this many times the evidence of the rows that follow, …
     following: float = 0.25  # … which are this many, as a share of those that stand out.
 
@@ -355,6 +364,11 @@ class Method:
                 isolation=isolation and replace(isolation, power=isolation.power * 4 / 3),
             )
         return replace(self, trees=trees, feedback=None, ancestor=None, neighbours=neighbours)
+
+    def check(self) -> None:
+        """Raise a ValueError that names the first setting whose value makes no sense."""
+        for name, value, allowed in _misfits(self, "method"):
+            raise ValueError(f"{name} is {value!r:.50}; it must be {allowed}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; `from_dict` reads it."""
@@ -432,6 +446,33 @@ _TYPES: dict[str, Any] = {
     for name, kind in globals().items()
     if isinstance(kind, type) and dataclasses.is_dataclass(kind)
 }
+
+
+def _misfits(settings: Any, name: str) -> Iterator[tuple[str, Any, str]]:
+    """Yield the numbers that make no sense: their names, and what they must be."""
+    hints = typing.get_type_hints(type(settings), include_extras=True)
+    for each in dataclasses.fields(settings):
+        value, own = getattr(settings, each.name), f"{name}.{each.name}"
+        if dataclasses.is_dataclass(value):
+            yield from _misfits(value, own)
+        elif isinstance(value, numbers.Real):
+            allowed, fits = _allowed(hints[each.name])
+            if not fits(value):
+                yield own, value, allowed
+    if isinstance(settings, Tail) and not settings.far < settings.near < settings.middle:
+        yield f"{name}.near", settings.near, f"between {name}.far and {name}.middle"
+    if isinstance(settings, Flagging) and not settings.middle < settings.high:
+        yield f"{name}.high", settings.high, f"above {name}.middle"
+
+
+def _allowed(hint: Any) -> tuple[str, Callable[[Any], bool]]:
+    """Return what a number of a type must be, in words and as a test."""
+    for each in (hint, *typing.get_args(hint)):
+        if hasattr(each, "__metadata__"):
+            allowed: tuple[str, Callable[[Any], bool]] = each.__metadata__
+            return allowed
+    # True and False are numbers, too: 1 and 0.
+    return "0 or more, and finite", lambda value: 0 <= value < math.inf
 
 
 def _changed(settings: Any, names: list[str], value: Any) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 from admercs.arrays import Array, Bools, Ints
 from admercs.density.likelihoods import CONTINUOUS, N_HEIGHTS, N_RANKS, column_kind, n_values
 from admercs.facets.facet_kinds import facet_fits
-from admercs.method.settings import Method, Odds
+from admercs.method.settings import Method
 from admercs.method.threshold import stated_threshold
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.table.columns import Column
@@ -225,7 +225,7 @@ def _is(value: Any, hint: Any, name: str) -> bool:
         return _has_fields(value, hint, name)
     if hint in (int, float) and type(value) in (int, hint):
         most = 2**64 - 1 if hint is int else 2**53 if type(value) is int else sys.float_info.max
-        is_setting = name.startswith(("method", "extra.parameters.method", "header.references"))
+        is_setting = name.startswith(("method", "header.references"))
         return abs(value) <= (MAX_SETTING if is_setting else most)
     return value is None if hint in (None, type(None)) else type(value) is hint
 
@@ -246,10 +246,10 @@ def _has_fields(value: Any, hint: Any, name: str) -> bool:
 def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None:
     """Check the types of what was made of the header, and what types do not say."""
     check_type(schema, Schema, "schema")
-    check_type(method, Method, "method")
     own = header["extra"]["parameters"]["method"]
-    if own is not None:
-        check_type(Method.from_dict(own), Method, "extra.parameters.method")
+    for each in (method, *([Method.from_dict(own)] if own is not None else [])):
+        check_type(each, Method, "method")
+        each.check()
     require(header["n_rows"] > 0, "n_rows is not positive")
     require(header["extra"]["offset"] <= 0, "extra.offset is positive")
     for line in ("suspicious_line", "value_line"):
@@ -257,14 +257,6 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
     contamination = header["extra"]["parameters"]["contamination"]
     if isinstance(contamination, dict):
         stated_threshold(contamination)
-    # Logarithms are taken of these.
-    require(method.border is None or method.border.most > 0, "method.border.most is not positive")
-    if isinstance(method.evidence, Odds):
-        require(method.evidence.odds >= 0, "method.evidence.odds is negative")
-    else:
-        require(0 <= method.evidence.gamma_delta <= 1, "method.evidence.gamma_delta is not a share")
-    gamma = 0.0 if method.feedback is None else method.feedback.gamma_lambda
-    require(0 <= gamma <= 1, "method.feedback.gamma_lambda is not a share")
     require(schema.used, "schema: no column is used")
     known = schema.columns + schema.facets
     for place, (column, kind) in enumerate(zip(known, schema.kinds, strict=True)):
