@@ -337,7 +337,7 @@ def test_progress_is_told(cars: pd.DataFrame, capsys) -> None:  # type: ignore[n
     phases: list[str] = []
     ADMERCS(verbose=lambda phase, done, total: phases.append(phase)).fit(cars)
     # Without any candidate contexts there is no feedback.
-    before = ["dates", "relations", "reading", "encoding", "trees", "densities", "conditions"]
+    before = ["columns", "reading", "encoding", "trees", "densities", "conditions"]
     assert list(dict.fromkeys(phases)) == [*before, "scoring", "references", "comparing"]
     ADMERCS(verbose=1).fit(cars)
     assert re.search(r"trees (\d+)/\1\b", capsys.readouterr().err)

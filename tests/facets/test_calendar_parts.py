@@ -15,6 +15,7 @@ from admercs import ADMERCS, Method
 from admercs.facets import FacetFrame
 from admercs.facets.calendar_parts import HOUR, MONTHS, WEEKDAYS
 from admercs.method.settings import Calendar
+from admercs.pipeline.joint_questions import find_together
 from admercs.pipeline.made_columns import date_facets
 from admercs.pipeline.rows import RowsInMemory
 from admercs.table import read_frame
@@ -49,7 +50,7 @@ def expected(moments: list[dt.datetime | None]) -> list[list[object]]:
 
 def chosen(table: pd.DataFrame, cuts: tuple[int, ...] | None = None) -> list[tuple[str, tuple]]:
     rows = RowsInMemory(read_frame(table)) if cuts is None else RowsInPieces(table, cuts)
-    facets = date_facets(rows, rows.summary("auto"), Calendar())
+    (facets,) = find_together(rows, [date_facets(rows.summary("auto"), Calendar())])
     return [(facet.kind, facet.settings) for facet in facets]
 
 

@@ -16,6 +16,7 @@ from admercs import ADMERCS, Method
 from admercs.facets.facet_kinds import facet_fits
 from admercs.facets.repeated_keys import REPEATS
 from admercs.method.settings import Facets, KeyColumns
+from admercs.pipeline.joint_questions import find_together
 from admercs.pipeline.made_columns import key_facets
 from admercs.pipeline.rows import RowsInMemory
 from admercs.table import read_frame
@@ -43,7 +44,7 @@ def keys(table: Any, settings: KeyColumns | None = None, cuts: Any = None) -> di
     frame = read_frame(table)
     rows = RowsInMemory(frame) if cuts is None else RowsInPieces(table, cuts)
     summary = rows.summary("auto")
-    facets = key_facets(rows, summary, settings or KeyColumns())
+    (facets,) = find_together(rows, [key_facets(summary, settings or KeyColumns())])
     return {frame.names[facet.sources[0]]: facet.settings for facet in facets}
 
 

@@ -192,13 +192,14 @@ def read_part(path: str, log: str) -> pd.DataFrame:
     return pd.read_pickle(path)
 
 
-# Once each to summarise, compare columns, draw a sample for relations, encode and score; once more
-# to count the rows that satisfy relations and to summarise residuals; twice to count on grids and
-# to leave out the evidence of own columns; a short table once to compare rows. The edges of a long
-# table take two readings here, and the paper's trees one for every few columns.
+# Once each to summarise, compare columns, look at dates, keys and numbers, encode and score; once
+# more to count the values of keys and the rows that satisfy relations, and to summarise facets;
+# twice to count on grids and to leave out the evidence of own columns; a short table once to
+# compare rows. The edges of a long table take two readings here, and the paper's trees one for
+# every few columns.
 @pytest.mark.parametrize(
     ("n_rows", "method", "most"),
-    [(1500, Method(), 11), (1500, PAPER, 7), (18_000, Method(), 13), (18_000, PAPER, 13)],
+    [(1500, Method(), 11), (1500, PAPER, 7), (18_000, Method(), 12), (18_000, PAPER, 13)],
     ids=["short", "short, paper", "long", "long, paper"],
 )
 def test_the_table_is_read_as_often_as_documented(

@@ -14,7 +14,6 @@ from admercs.facets.calendar_parts import (
     merge_dates,
 )
 from admercs.facets.relation_sample import (
-    NumberSample,
     count_satisfied,
     merge_number_samples,
     sample_numbers,
@@ -22,7 +21,6 @@ from admercs.facets.relation_sample import (
 from admercs.facets.relation_search import find_relations
 from admercs.facets.relations import RELATED, relation_facet
 from admercs.facets.repeated_keys import (
-    NumberCounts,
     count_numbers,
     count_values,
     key_facet,
@@ -34,6 +32,7 @@ from admercs.facets.repeated_keys import (
     repeated_values,
 )
 from admercs.method.settings import Calendar, KeyColumns, Method, Relations
+from admercs.pipeline.joint_questions import Finder, Question, find_together
 from admercs.pipeline.rows import Rows
 from admercs.table.columns import Facet
 from admercs.table.summary import ColumnSummary, TableSummary, merge_columns
@@ -45,15 +44,14 @@ def make_columns(
     """Return the facets of a table, with what its rows tell about them, and the places of keys."""
     facets = [*choose_facets(summary, method.columns, method.facets)]
     facets += find_determined(rows, summary, method.facets, smallest_leaf)
-    if method.facets is not None and method.facets.calendar is not None:
-        facets += date_facets(rows, summary, method.facets.calendar)
-    keys: list[Facet] = []
-    if method.facets is not None and method.facets.keys is not None:
-        keys = key_facets(rows, summary, method.facets.keys)
-        facets += [facet for facet in keys if repeated_values(facet)]
-    if method.relations is not None:
-        facets += relation_facets(rows, summary, method.relations)
-    places = [facet.sources[0] for facet in keys]
+    finders = (
+        date_facets(summary, method.facets.calendar if method.facets else None),
+        key_facets(summary, method.facets.keys if method.facets else None),
+        relation_facets(summary, method.relations),
+    )
+    dates, of_keys, relations = find_together(rows, finders)
+    facets += [*dates, *(facet for facet in of_keys if repeated_values(facet)), *relations]
+    places = [facet.sources[0] for facet in of_keys]
     if not facets:
         return [], places
     sources = sorted({source for facet in facets for source in facet.sources})
@@ -62,12 +60,12 @@ def make_columns(
     return list(zip(facets, rows.merge(merge_columns, parts), strict=True)), places
 
 
-def date_facets(rows: Rows, summary: TableSummary, settings: Calendar) -> list[Facet]:
+def date_facets(summary: TableSummary, settings: Calendar | None) -> Finder[list[Facet]]:
     """Find the parts of dates over which a table's dates are spread unevenly."""
     places = [j for j, column in enumerate(summary.columns) if may_have_parts(column)]
-    if not places:
+    if settings is None or not places:
         return []
-    counted = rows.merge(merge_dates, rows.look_at("dates", count_dates, places))
+    counted = yield Question(count_dates, merge_dates, places)
     return [
         facet
         for j, counts in zip(places, counted, strict=True)
@@ -75,50 +73,47 @@ def date_facets(rows: Rows, summary: TableSummary, settings: Calendar) -> list[F
     ]
 
 
-def key_facets(rows: Rows, summary: TableSummary, settings: KeyColumns) -> list[Facet]:
+def key_facets(summary: TableSummary, settings: KeyColumns | None) -> Finder[list[Facet]]:
     """Find the columns whose values hardly ever repeat, and the values that do."""
+    if settings is None:
+        return []
     columns = summary.columns
     facets = [key_of_counts(j, column, settings) for j, column in enumerate(columns)]
     places = [j for j, column in enumerate(columns) if may_be_key(column, settings)]
     if places:
         share = settings.most / summary.n_rows
-        parts = rows.look_at("keys", count_numbers, places, shared=(settings, share))
-        counted: list[NumberCounts] = rows.merge(merge_numbers, parts)
+        counted = yield Question(count_numbers, merge_numbers, places, (settings, share))
         numbers = {
             j: (found, int(each.n.sum()))
             for j, each in zip(places, counted, strict=True)
             if (found := repeated_numbers(each, columns[j], settings)) is not None
         }
         wanted = [found for found, _ in numbers.values()]
-        parts = rows.look_at("keys", count_values, list(numbers), shared=(settings, wanted))
-        for (j, (_, n)), counts in zip(
-            numbers.items(), rows.merge(merge_values, parts), strict=True
-        ):
+        values = yield Question(count_values, merge_values, list(numbers), (settings, wanted))
+        for (j, (_, n)), counts in zip(numbers.items(), values, strict=True):
             repeated = {value: count for value, count in counts.items() if count > 1}
             facets.append(key_facet(j, columns[j], repeated, n, settings))
     return sorted((facet for facet in facets if facet is not None), key=lambda f: f.sources)
 
 
-def relation_facets(rows: Rows, summary: TableSummary, settings: Relations) -> list[Facet]:
+def relation_facets(summary: TableSummary, settings: Relations | None) -> Finder[list[Facet]]:
     """Find the relations between the numeric and date columns of a table."""
     places = [
         j
         for j, column in enumerate(summary.columns)
         if column.role == "numeric" and column.kind in RELATED and column.low != column.high
     ]
-    if len(places) < 2 or summary.n_rows < settings.min_rows:
+    if settings is None or len(places) < 2 or summary.n_rows < settings.min_rows:
         return []
-    parts = rows.look_at("relations", sample_numbers, places, shared=(settings.rows,))
-    sample: NumberSample = rows.merge(merge_number_samples, parts)
+    sample = yield Question(sample_numbers, merge_number_samples, places, (settings.rows,))
     is_date = np.array([bool(summary.columns[j].unit) for j in places])
     found = find_relations(sample.values, is_date, settings)
     if not found:
         return []
-    parts = rows.look_at("relations", count_satisfied, places, shared=(found,))
-    counts = rows.merge(np.add.reduce, parts).tolist()
+    counts = yield Question(count_satisfied, np.add.reduce, places, (found,))
     return [
         relation_facet(formula._replace(sources=tuple(places[s] for s in formula.sources)), *count)
-        for formula, count in zip(found, counts, strict=True)
+        for formula, count in zip(found, counts.tolist(), strict=True)
         if count[1] >= _least_share(formula.form, formula.exact, settings) * count[0] > 0
     ]
 
