@@ -5,7 +5,7 @@ import zipfile
 
 import pyarrow as pa
 import pytest
-from pyarrow import feather
+from pyarrow import feather, parquet
 
 from admercs.cli import main
 from admercs.cli.csvfile import ReadOptions
@@ -173,6 +173,17 @@ def test_an_archive_of_one_file(tmp_path, name):
     assert read(f"select * from '{tmp_path / name}'")[0].to_pydict() == TABLE
 
 
+def test_an_archive_of_a_file_that_is_no_csv(tmp_path):
+    lines = '{"name": "café", "v": 1}\n{"name": "thé", "v": 2}\n'
+    parquet.write_table(pa.table(TABLE), tmp_path / "t.parquet")
+    contents = {"t.jsonl": lines.encode(), "t.parquet": (tmp_path / "t.parquet").read_bytes()}
+    for name, content in contents.items():
+        with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+            archive.writestr(name, content)
+        assert read(tmp_path / "t.zip")[0].to_pydict() == TABLE
+        assert read(f"select * from '{tmp_path / 't.zip'}'")[0].to_pydict() == TABLE
+
+
 def test_archives_that_hold_no_single_table(tmp_path):
     path = tmp_path / "t.zip"
     with zipfile.ZipFile(path, "w") as archive:
@@ -181,8 +192,8 @@ def test_archives_that_hold_no_single_table(tmp_path):
     with pytest.raises(UserError, match=r"t.zip holds 2 files \(a.csv, b.csv\).*unpack it"):
         read(path)
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.parquet", "x")
-    with pytest.raises(UserError, match=r"t.zip holds a .parquet file: unpack it"):
+        archive.writestr("a.pdf", "%PDF-1.4")
+    with pytest.raises(UserError, match=r"a.pdf is a PDF document, not a table"):
         read(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n3\n")

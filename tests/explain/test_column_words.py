@@ -168,3 +168,13 @@ def test_shares_never_look_like_all_or_nothing(share: float, text: str) -> None:
 )  # fmt: skip
 def test_numbers_large_and_small(x: float, decimals: int, text: str) -> None:
     assert number(x, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("zip", "35233"), ("ZipCode", "35233"), ("postal_code", "35233"), ("width", "35,233")],
+)
+def test_codes_have_no_signs_between_thousands(name: str, text: str) -> None:
+    for display in ("integer", "number"):
+        made = ColumnWords(Column(name, 0, "numeric", display), name, "", 1.0)
+        assert made.text(35233.0) == made.exact_text(35233.0) == text

@@ -123,3 +123,40 @@ def test_proposals_come_in_the_library_of_the_table() -> None:
     assert columns["column"] == frame["column"].tolist()
     lazy = model.repair(dd.from_pandas(cars, npartitions=3), noun="cars")
     pd.testing.assert_frame_equal(lazy.compute().reset_index(drop=True), frame, check_dtype=False)
+
+
+def test_a_look_alike_should_be_what_it_resembles() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["Books", "Garden", "Kitchen"], 2000, p=[0.2, 0.3, 0.5]).astype(object)
+    kind[7], kind[8] = "Bookz", "garden"
+    table = pd.DataFrame({"kind": kind, "sum": rng.normal(size=2000)})
+    model = ADMERCS().fit(table)
+    first, second = model.explain(table.iloc[[7, 8]])
+    assert first.repairs[0].expected == "Books"
+    assert second.repairs[0].expected == "Garden"
+    found = {value.label: value.expected for value in model.top_cells(table, 2)}
+    assert found == {7: "Books", 8: "Garden"}
+
+
+def test_a_cell_of_facets_is_told_by_the_one_that_is_odd() -> None:
+    rng = np.random.default_rng(0)
+    names = rng.choice(["ann", "bob", "eve", "kim"], 2000)
+    mail = [f"{name}{k}@mail.com" for name, k in zip(names, range(2000), strict=True)]
+    mail[9] = "ann_at_mail.com"
+    table = pd.DataFrame({"mail": mail, "sum": rng.normal(size=2000)})
+    row = ADMERCS().fit(table).explain(table.iloc[[9]])[0]
+    assert row.repair_text.startswith("If mail were an e-mail address, ")
+    assert "typically have an e-mail address" in row.reasons[0].text
+
+
+def test_an_expected_value_is_the_one_that_most_rows_share_or_round() -> None:
+    rng = np.random.default_rng(0)
+    n = 4000
+    loss = np.where(np.arange(n) < 3900, 0, rng.integers(1400, 2500, n))
+    weight = rng.normal(187_000, 50_000, n).round()
+    table = pd.DataFrame({"loss": loss, "weight": weight})
+    table.loc[0, "loss"], table.loc[1, "weight"] = 4356, 1_455_435
+    first, second = ADMERCS().fit(table).explain(table.head(2))
+    assert first.repairs[0].expected == 0
+    assert first.repairs[0].slip == ""
+    assert second.repairs[0].expected % 1000 == 0

@@ -28,6 +28,7 @@ DAY = dt.date
         (62.0, 99.0, 100.5, "miles instead of km?"),
         (5.0, 1.0, 100.0, ""),  # anything is typical
         (500.0, 10.0, 90.0, ""),  # what is typical is as wide as the slip is long
+        (4356.0, -7.5, 7.5, ""),  # around zero nothing is so many times too large
         (True, 10.0, 10.0, ""),
     ],
 )

@@ -47,10 +47,35 @@ def test_a_value_is_told_as_the_table_has_it(model: ADMERCS, orders: Any) -> Non
         if isinstance(given, str):
             assert value.value == given
     mail = next(v for v in model.top_cells(orders.table, 40) if v.column == "e-mail")
-    assert mail.expected == "a.a99@a.a"
+    assert mail.expected == "an e-mail address"
     made = json.loads(json.dumps(mail.to_dict(), allow_nan=False))
     assert made["column"] == "e-mail"
-    assert str(mail).splitlines()[0].endswith("expected: a.a99@a.a")
+    assert str(mail).splitlines()[0].endswith("expected: an e-mail address")
+
+
+def test_what_is_expected_is_told_without_the_name_of_its_column() -> None:
+    rng = np.random.default_rng(0)
+    amount = np.append(rng.uniform(20, 40, 999), 4_000)
+    table = pd.DataFrame({"amount": amount, "kind": rng.choice(["a", "b"], 1000)})
+    (value,) = ADMERCS().fit(table).top_cells(table, 1)
+    assert (value.label, value.column) == (999, "amount")
+    assert value.text.startswith("All rows typically have amount ")
+    assert value.expected_text[0].isdigit()
+
+
+def test_a_value_is_told_with_a_reason_about_it() -> None:
+    rng = np.random.default_rng(0)
+    n = 2000
+    phone = [f"+32 4{k:02} {m:03} 11" for k, m in rng.integers(10, 99, (n, 2))]
+    table = pd.DataFrame({"weight": rng.gamma(4, 2, n), "phone": phone})
+    table.loc[7, "weight"], table.loc[7, "phone"] = 31.0, None
+    table.loc[9, "weight"], table.loc[9, "phone"] = 27.0, "0471 234567"
+    found = ADMERCS().fit(table).top_cells(table, 6)
+    told = {(value.label, value.column): value.text for value in found}
+    assert "phone is normally recorded" in told[7, "phone"]
+    assert "this row has 0471 234567" in told[9, "phone"]
+    for (_, column), text in told.items():
+        assert column in text
 
 
 def test_values_of_a_dask_table(model: ADMERCS, orders: Any) -> None:

@@ -51,3 +51,27 @@ def test_what_most_rows_lack_or_have_is_not_called_typical() -> None:
     model = ADMERCS(method=replace(Method(), neighbours=None)).fit(table)
     text = model.explain(table.iloc[[2]], top=1)[0].reasons[0].text
     assert text == "All rows: cabin is mostly recorded (67%), but it is missing for this row."
+
+
+def test_what_is_typical_leaves_out_a_value_far_outside_that_many_rows_share() -> None:
+    rng = np.random.default_rng(0)
+    fare = rng.lognormal(3, 0.3, 2000).round(2)
+    fare[:30] = 0.0
+    table = pd.DataFrame({"fare": fare, "class": rng.integers(1, 4, 2000)})
+    model = ADMERCS().fit(table)
+    reason = model.explain(table.head(1), top=1)[0].reasons[0]
+    assert reason.text.endswith("but this row has 0.")
+    assert all(low > 0 for low, _ in reason.typical.intervals)
+    assert not reason.typical.text.startswith("fare 0")
+
+
+def test_a_missing_text_is_told_of_its_column() -> None:
+    rng = np.random.default_rng(0)
+    n = 1000
+    phone = [f"+32 {k}" for k in rng.integers(10_000, 10_000_000, n)]
+    table = pd.DataFrame({"phone": phone, "sum": rng.normal(size=n)})
+    table.loc[5, "phone"] = None
+    model = ADMERCS().fit(table)
+    row = model.explain(table.iloc[[5]], top=1)[0]
+    assert row.reasons[0].text.startswith("All rows: phone is normally recorded (99.9%)")
+    assert row.repair_text.startswith("If phone were recorded, ")

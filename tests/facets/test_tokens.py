@@ -8,7 +8,7 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.facets import choose_facets
-from admercs.facets.text_shape import first_token, last_token, tokens_repeat
+from admercs.facets.text_shape import first_token, last_token, shape_of, tokens_repeat
 from admercs.method.settings import Columns, Facets
 from admercs.table import read_frame, summarise
 
@@ -97,3 +97,42 @@ def test_tokens_repeat_if_hardly_any_is_rare() -> None:
         facet.kind for facet in choose_facets(summarise(read_frame(table)), Columns(), Facets())
     }
     assert not kinds & {"first", "last"}
+
+
+def test_free_text_stays_aside_and_is_said_to() -> None:
+    rng = np.random.default_rng(0)
+    n = 1000
+    words = np.array(
+        [
+            "please",
+            "ring",
+            "the",
+            "bell",
+            "leave",
+            "at",
+            "neighbour",
+            "door",
+            "fragile",
+            "gift",
+            "call",
+        ]
+    )
+    note = [" ".join(rng.choice(words, rng.integers(6, 15))) for _ in range(n)]
+    place = [f"Block {a}, Tract {b}, Some County, This State" for a, b in enumerate(range(n))]
+    table = pd.DataFrame({"note": note, "place": place, "sum": rng.normal(size=n)})
+    for X in (table, table.sample(frac=1, random_state=0)):
+        schema = ADMERCS().fit(X).model_.schema
+        kinds = {each.facet.kind for each in schema.facets if each.sources == (0,)}
+        assert kinds <= {"spelling", "repeats"}
+        assert schema.columns[0].reason == "free text, 1,000 distinct values in 1,000 rows"
+        assert schema.columns[0].is_free_text
+        # Texts of one form are none.
+        assert "shape" in {each.facet.kind for each in schema.facets if each.sources == (1,)}
+        assert not schema.columns[1].is_free_text
+
+
+def test_an_address_of_any_length_has_one_form() -> None:
+    for text in ("a@b.be", "Ann.Lee-7@mail.example.com", "x_y+z@a-b.co.uk"):
+        assert shape_of(text) == "an e-mail address"
+    for text in ("a@b", "a b@c.com", "@c.com", "a@c,com", "a@@c.com", "a_at_c.com"):
+        assert shape_of(text) != "an e-mail address"

@@ -105,9 +105,11 @@ def columns_text(
     """Return what became of each column, a line per column; many of one kind are taken together."""
     from admercs.explain.column_words import percent
 
-    names = {role: [column.name for column in columns if column.role == role] for role in _USED}
+    is_aside = [column.role == "set aside" or column.is_free_text for column in columns]
+    used = [column for column, aside in zip(columns, is_aside, strict=True) if not aside]
+    names = {role: [column.name for column in used if column.role == role] for role in _USED}
     told = [(role, listed(names[role], 30)) for role in _USED if names[role]]
-    aside = [f"{column.name}: {column.reason}" for column in columns if column.role == "set aside"]
+    aside = [f"{c.name}: {c.reason}" for c, aside in zip(columns, is_aside, strict=True) if aside]
     told += [("set aside", text) for text in aside[:20]]
     if len(aside) > 20:
         told.append(("", f"and {len(aside) - 20:,} more"))

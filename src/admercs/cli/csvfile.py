@@ -159,11 +159,22 @@ def open_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> It
     # A byte order mark is no part of the first column's name.
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     try:
-        with open_binary(path) as raw, io.TextIOWrapper(raw, codec, errors, newline="") as text:
+        with (
+            unpacking(path),
+            open_binary(path) as raw,
+            io.TextIOWrapper(raw, codec, errors, newline="") as text,
+        ):
             yield text
     except UnicodeError as error:
         advice = "Say how it is encoded: --encoding latin-1."
         raise UserError(f"{path} is not {encoding} ({error}). {advice}") from error
+
+
+@contextmanager
+def unpacking(path: Path) -> Iterator[None]:
+    """Say what is wrong with a compressed file while it is read."""
+    try:
+        yield
     except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         if getattr(error, "errno", None) is not None:  # an error of the system
             raise

@@ -59,6 +59,7 @@ _OTHERS = {
     b"\x80\x05": "a Python pickle",
     b"RDX": "an R workspace",
 }
+_PLAIN = ("", ".csv", ".tsv", ".txt", ".tab")  # endings of CSV files
 _SEVERAL = {"csv", "parquet", "json"}  # of these, several files can be one table
 _DATABASES = {".db", ".duckdb", ".ddb", ".sqlite", ".sqlite3"}
 _IN_FOLDERS = (".parquet", ".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".ndjson")
@@ -146,13 +147,14 @@ class SourceFinder:
             pass
         if path.stat().st_size == 0:
             raise UserError(f"{name} is empty.")
+        self.inputs.add(file_id(path.stat()))
+        path = self._unpacked(path)
         form = _format(path)
         if form not in ("sqlite", "duckdb", "workbook") and reading.table_name is not None:
             what = f"{name} has no table {reading.table_name!r}"
             raise UserError(f"{what}: it is neither a DuckDB nor an SQLite file, nor a workbook.")
         if form in _SEVERAL:
             return self._many([path], name, reading)
-        self.inputs.add(file_id(path.stat()))
         if form in ("arff", "feather", "workbook"):
             return self._registered(path, name, form, reading)
         if form == "sqlite":
@@ -161,6 +163,17 @@ class SourceFinder:
             path = self._for_duckdb(path)
             table, sql = databases.table_in_duckdb(path, reading.table_name, self._connection)
         return Source(f"{name}, {table}", sql)
+
+    def _unpacked(self, path: Path) -> Path:
+        """Return a copy of the only file in a zip archive, if that is no CSV file."""
+        if not csvfile.is_zip(path) or is_workbook(path) or csvfile.ending(path) in _PLAIN:
+            return path
+        folder = next(self._copies)
+        folder.mkdir()
+        copy = folder / Path(csvfile.only_member(path)).name
+        with csvfile.unpacking(path), csvfile.open_binary(path) as packed, copy.open("wb") as out:
+            shutil.copyfileobj(packed, out, 1 << 20)
+        return copy
 
     def _registered(self, path: Path, name: str, form: str, reading: ReadOptions) -> Source:
         """Read a file that DuckDB cannot read."""
@@ -195,6 +208,7 @@ class SourceFinder:
         if not full:
             raise UserError(f"all files of {name} are empty.")
         self.inputs |= {file_id(path.stat()) for path in paths}
+        full = [self._unpacked(path) for path in full]
         forms = {_format(path) for path in full}
         if len(forms) > 1 or not forms <= _SEVERAL:
             raise UserError(
@@ -289,8 +303,6 @@ def _format(path: Path) -> str:
     if csvfile.is_zip(path):
         if is_workbook(path):
             return "workbook"
-        if (member := csvfile.ending(path)) not in ("", ".csv", ".tsv", ".txt", ".tab"):
-            raise UserError(f"{path} holds a {member} file: unpack it and name that.")
         return "csv"
     if what := next((what for bytes, what in _OTHERS.items() if start.startswith(bytes)), None):
         raise UserError(f"{path} is {what}, not a table: save the table as CSV, Excel or Parquet.")

@@ -17,6 +17,7 @@ from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.lookup import read_likelihood, to_log_density, typical_region, typical_values
 from admercs.method.feedback import mean_score
+from admercs.method.tail import TailStep
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.score import Parts
 from admercs.table.columns import Column
@@ -269,6 +270,16 @@ class ModelAccess:
         # log ω is the sum of the two.
         log_omega = read_likelihood(self._likelihoods, self.targets[node], nodes, values)[0]
         return bool(2 * self._likelihoods.log_present[self.slot(node)] < log_omega)
+
+    def inner(self, attribute: int) -> tuple[float, float]:
+        """Return the ends of what surely does not lie far outside of the rest of a column."""
+        step = self._tail_step
+        return (-math.inf, math.inf) if step is None else step.inner(attribute)
+
+    @cached_property
+    def _tail_step(self) -> TailStep | None:
+        tail = self.model.method.tail
+        return None if tail is None else TailStep(self._likelihoods, self._forest.root, tail)
 
     def _typical_region(self, node: int) -> list[tuple[float, float]]:
         known = typical_region(self._likelihoods, self.slot(node))

@@ -20,7 +20,7 @@ from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Record, label_text
 from admercs.explain.repeated_rows import RepetitionWatch
 from admercs.explain.scored_rows import ScoredTable, raw_texts
-from admercs.explain.stated_words import shortened, spelling_of_facet
+from admercs.explain.stated_words import often, shortened, spelling_of_facet
 from admercs.method.tail import TailStep
 from admercs.table.columns import Column
 from admercs.table.date_texts import FIRST_SHORT_YEAR
@@ -139,7 +139,7 @@ class ColumnWatch:
             if (m := attributes.get(position, -1)) in self._far:
                 for x in self._codes(m, words.column(m)):
                     value, seen = words.column(m).value_text(x), self._far[m][x]
-                    text = f"{value} occurs {seen.n:,} times ({_first_rows(seen)}): "
+                    text = f"{value} occurs {often(seen.n)} ({_first_rows(seen)}): "
                     text += "a code for missing?"
                     found.append(
                         ColumnFinding(column.name, "code", text, seen.n, (value,), tuple(seen.rows))
@@ -168,7 +168,13 @@ class ColumnWatch:
             for each in self._model.schema.facets
             if each.facet and each.facet.kind == "spelling" and each.sources[0] == column.position
         )
-        known = {text: found for text in seen if (found := spelling.look_alike(text))}
+        known = {
+            text: found
+            for text in seen
+            if (found := spelling.look_alike(text)) and found.log_likelihood < _FAR
+        }
+        if not known:  # so many that they are usual
+            return []
         order = sorted(known, key=lambda text: (known[text].log_likelihood, text))
         parts = []
         for text in order[:_NAMED]:

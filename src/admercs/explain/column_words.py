@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -27,6 +28,10 @@ _UNITS = frozenset(
     {"mm", "cm", "km", "mi", "ft", "mg", "kg", "ml", "ms", "sec", "hours", "days", "years"}
     | {"Hz", "kHz", "MHz", "GHz", "kW", "MW", "kWh", "MWh", "mV", "mA", "hPa", "kPa"}
     | {"kw", "mw", "kwh", "mwh", "eur", "usd", "gbp", "EUR", "USD", "GBP", "pct", "percent"}
+)
+# Numbers with such a name are codes, which nobody writes with signs between thousands.
+_CODES = re.compile(
+    r"(?:^|[^a-z])(?:zip|zip ?code|post ?code|postal|plz|code|id|nr|fips|ean|isbn)(?:[^a-z]|$)"
 )
 _NEEDS_QUOTES = re.compile(r",| or | and |^\s|\s$|\s\s|^$")
 MAX_TEXT = 40  # characters of a category that are shown
@@ -123,11 +128,17 @@ class ColumnWords:
     name: str  # what it is called in sentences, without its unit
     unit: str  # written after numbers
     step: float  # the smallest difference, in working values, that matters to a reader
+    source: str = ""  # the column that a facet is made of: what is missing, if anything is
 
     @property
     def whole(self) -> bool:
         """Whether the working values are whole numbers (integers, dates)."""
         return self.column.display in {"integer", "date"}
+
+    @property
+    def whole_name(self) -> str:
+        """What is recorded or missing: of a facet the column that it is made of."""
+        return self.source or self.name
 
     @property
     def is_kind(self) -> bool:
@@ -216,8 +227,17 @@ class ColumnWords:
             return self.category(value)
         return self.exact_text(float(value - self.column.origin))
 
+    @cached_property
+    def _is_code(self) -> bool:
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.name).lower()
+        return bool(_CODES.search(name))
+
     def text(self, x: float, step: float | None = None, rounding: str = ROUND_HALF_EVEN) -> str:
         """Write a numeric working value, without its unit, to the digits that ``step`` needs."""
+        text = self._text(x, step, rounding)
+        return text.replace(",", "") if self._is_code and self.is_number else text
+
+    def _text(self, x: float, step: float | None, rounding: str) -> str:
         value = self.native(x)
         if isinstance(value, float):
             return number(value, decimals_for(step or self.step), rounding)
@@ -244,9 +264,10 @@ class ColumnWords:
         exact = Decimal(f"{value:.12g}")
         recorded = max(0, -int(exact.as_tuple().exponent))
         enough = decimals_for(self.step)
-        if recorded <= enough + 2:
-            return number(float(exact), recorded)
-        return number(float(exact), max(0, enough + 1, decimals_for(apart)))
+        if recorded > enough + 2:
+            recorded = max(0, enough + 1, decimals_for(apart))
+        text = number(float(exact), recorded)
+        return text.replace(",", "") if self._is_code else text
 
     def value_text(self, own: float, raw: str = "", distance: float = math.inf) -> str:
         """Write a row's own value, with its unit; a ``distance`` that must remain visible."""
@@ -291,11 +312,11 @@ class ColumnWords:
         )
 
     def more_frequent(self, own: float, typical: Typical) -> str:
-        """Name the values that are more frequent than a typical one, if most rows have those."""
+        """List the values that are more frequent than a typical one, if most rows have those."""
         share_of_own = dict(typical.shares).get(self.native(own), 1.0)
         more = [(value, share) for value, share in typical.shares if share > share_of_own]
         most = sum(share for _, share in more) >= 0.5
-        return f"{self.name} = {self.listed_values(more)}" if most else ""
+        return self.listed_values(more) if most else ""
 
     def here(self, own: float, condition: Condition, vague: bool) -> str:
         """Write the row's own value, if there is a row, behind a condition that leaves it open."""

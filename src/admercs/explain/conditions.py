@@ -58,7 +58,7 @@ def in_general(
 
 
 def _presence(words: ColumnWords, kind: Literal["missing", "recorded"]) -> Worded:
-    text = f"{words.name} {kind}"
+    text = f"{words.whole_name} {kind}"
     return Condition(words.column.name, kind, missing=kind == "missing", text=text), False
 
 

@@ -82,7 +82,9 @@ def _context(words: ModelWords, leaf: int, also: tuple[Context, ...] = ()) -> Co
         if names:
             text += f" Nearly the same {words.noun.plural} stand out for {join(names, 'and')}."
     else:
-        text = pattern_sentence(words.described(node)[1], words.column(attribute).name, typical)
+        text = pattern_sentence(
+            words.described(node)[1], words.column(attribute).whole_name, typical
+        )
     return Context(
         leaf=leaf,
         target=target,
@@ -189,11 +191,11 @@ def _mirrors(access: ModelAccess, first: _Candidate, second: _Candidate) -> bool
 
 
 def _pattern(words: ModelWords, candidate: _Candidate) -> Pattern:
-    access, name = words.access, words.column(candidate.attribute).name
+    access, column = words.access, words.column(candidate.attribute)
     typical = words.typical(candidate.node)
     sides = dict.fromkeys(words.column(other.attribute).name for other in candidate.also)
     conditions, who = words.described(candidate.node)
-    text = pattern_sentence(who, name, typical)
+    text = pattern_sentence(who, column.whole_name, typical)
     return Pattern(
         node=candidate.node,
         target=access.columns[candidate.attribute].name,
@@ -202,5 +204,5 @@ def _pattern(words: ModelWords, candidate: _Candidate) -> Pattern:
         n=access.sizes[candidate.node],
         strength=candidate.strength,
         also=tuple(_pattern(words, other) for other in candidate.also),
-        text=text + converse_sentence(name, list(sides)),
+        text=text + converse_sentence(column.name, list(sides)),
     )

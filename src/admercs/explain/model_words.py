@@ -21,6 +21,7 @@ from admercs.explain.sentences import Noun, subject
 from admercs.facets.value_kind import KIND_WORDS
 
 Ends = tuple[float, float]
+EVERYWHERE = (-math.inf, math.inf)
 
 # The share of a node's rows that rounding an end may add or remove, by the density: of a typical
 # range, and of a condition, whose count may differ by 1% although densities smooth single values.
@@ -43,7 +44,9 @@ class ModelWords:
 
     def _column(self, attribute: int) -> ColumnWords:
         name, unit = self._names[attribute]
-        return ColumnWords(self.access.columns[attribute], name, unit, self._step(attribute))
+        column = self.access.columns[attribute]
+        source = "" if column.facet is None else self.access.column_name(attribute)
+        return ColumnWords(column, name, unit, self._step(attribute), source)
 
     def described(self, node: int, row: Floats | None = None) -> tuple[tuple[Condition, ...], str]:
         """Return a node's conditions, and a name for its rows, in words that hold for a row."""
@@ -74,14 +77,20 @@ class ModelWords:
         access, words = self.access, self.column(self.access.targets[node])
         recorded = 1.0 - access.share_missing(node)
         if own is not None and math.isnan(own):
-            text = f"{words.name} recorded ({percent(recorded)})"
+            text = f"{words.whole_name} recorded ({percent(recorded)})"
             return Typical("recorded", share=recorded, text=text)
         if recorded < 0.5 and (own is None or access.presence_is_odder(node, own)):
             share = 1.0 - recorded
-            return Typical("missing", share=share, text=f"{words.name} empty ({percent(share)})")
+            text = f"{words.whole_name} empty ({percent(share)})"
+            return Typical("missing", share=share, text=text)
         if access.continuous[access.targets[node]]:
             typical, region, near = self.usual_regions(node)
-            if own is not None and not _lies_in(own, region) and _lies_in(own, near):
+            inner = access.inner(access.targets[node]) if access.is_root(node) else EVERYWHERE
+            if own is not None and _lies_in(own, region) and not _lies_in(own, [inner]):
+                # As dense as typical values, but far outside: so many rows share it.
+                side = (inner[0], math.inf) if own < inner[0] else (-math.inf, inner[1])
+                typical = _regions(access, words, node, own, side)[0]
+            elif own is not None and not _lies_in(own, region) and _lies_in(own, near):
                 typical = _regions(access, words, node, own)[0]
         else:
             typical = _values(words, access.typical_values(node), own)
@@ -191,18 +200,23 @@ def _values(words: ColumnWords, found: list[tuple[int, float]], own: float | Non
 
 
 def _regions(
-    access: ModelAccess, words: ColumnWords, node: int, own: float | None
-) -> tuple[Typical, list[Ends], list[Ends]]:
-    """Return the typical region in words, itself, and what is near the regions that they name."""
+    access: ModelAccess, words: ColumnWords, node: int, own: float | None,
+    within: Ends = EVERYWHERE,
+) -> tuple[Typical, list[Ends], list[Ends]]:  # fmt: skip
+    """Return the typical region in words, itself, and what is near the regions that they name.
+
+    Only what lies `within` two ends is typical.
+    """
     found, peak = access.typical_region(node), PEAK * access.bandwidth(node)
+    found = [(max(low, within[0]), min(high, within[1])) for low, high in found]
+    found = [(low, high) for low, high in found if low <= high] or [within]
     values = [
         (low, high) if high - low >= peak else (low / 2 + high / 2,) * 2 for low, high in found
     ]
     region, values = _clipped(words, found), _clipped(words, values)
     if not all(math.isfinite(end) for part in region for end in part):
-        everywhere = [(-math.inf, math.inf)]
         text = f"{words.name} of any size"
-        return Typical("intervals", ((None, None),), text=text), everywhere, everywhere
+        return Typical("intervals", ((None, None),), text=text), [EVERYWHERE], [EVERYWHERE]
     if words.whole:
         inner = [(math.ceil(low), math.floor(high)) for low, high in region]
         pairs = zip(inner, region, strict=True)

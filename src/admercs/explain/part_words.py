@@ -7,7 +7,7 @@ from itertools import groupby
 from admercs.explain.column_words import ColumnWords, join
 from admercs.explain.sentences import Noun
 from admercs.facets.calendar_parts import CLOCK, HOUR, PARTS
-from admercs.facets.text_shape import TEXT_PARTS
+from admercs.facets.text_shape import E_MAIL, TEXT_PARTS
 
 _TEXT_WORDS = {
     "shape": ("the form of ", "of the form"),
@@ -34,12 +34,19 @@ def hours(words: ColumnWords, first: float, last: float) -> str:
 
 
 def typical_parts(words: ColumnWords, values: list[float], own: float | None, listed: str) -> str:
-    """Write what is typical of a part: stretches of dates, or what is listed of texts."""
+    """Write what is typical of a part: stretches of dates, or what is listed of texts.
+
+    Where no `values` are given, what is listed of dates, too; but hours are too many for a list.
+    """
     facet = words.column.facet
     if facet is not None and facet.kind in TEXT_PARTS:
         prefix, how = _TEXT_WORDS.get(facet.kind, ("", ""))
         name = words.name.removeprefix(prefix)
+        if facet.kind == "shape" and listed.startswith(E_MAIL):
+            return f"{listed} as {name}"
         return f"{name} {how} {listed}" if how else f"{name} = {listed}"
+    if not values:
+        return "" if is_clock(words) else f"{words.name} = {listed}"
     if facet is None or facet.kind == CLOCK:
         found = sorted(values)
         # An hour between two typical ones is not worth telling, unless it is what is odd.

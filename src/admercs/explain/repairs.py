@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from admercs.arrays import Floats
 from admercs.explain.column_words import TICKS, ColumnWords, decimals_for, number
-from admercs.explain.model_words import ModelWords
+from admercs.explain.model_words import PEAK, ModelWords
 from admercs.explain.records import Repair
 from admercs.explain.sentences import exchange_sentence, repair_sentence
 from admercs.explain.slips import find_slip
+from admercs.facets.text_shape import E_MAIL
 from admercs.pipeline.repair_search import Replacement
 
 Unknown = dict[int, str | None]  # categories that the model does not know, by attribute
 
-_EXACT_DECIMALS, _LAST_DIGITS = 4, 1e-9  # of a value that is computed from others
+_EXACT_DECIMALS, _LAST_DIGITS = 4, 1e-12  # of a value that is computed from others
 _PER_RANGE = 10  # an expected number is written in so many steps of what is typical
 _RARE = 0.005  # a category or one of few numbers that so many rows have is no slip
 _TIME_STEPS = (86_400, 3_600, 60, 1)  # seconds
@@ -54,9 +55,11 @@ class RepairWords:
             holds = (ends for ends in access.typical_region(node) if ends[0] <= value <= ends[1])
             region = next(holds, region)
             exact = round(value + words.column.origin, _EXACT_DECIMALS) - words.column.origin
-            if words.is_number and abs(exact - value) <= _LAST_DIGITS * max(1.0, abs(value)):
+            if words.is_number and abs(exact - value) <= _LAST_DIGITS * max(1e3, abs(value)):
                 value = exact  # by a relation: the likeliest value of a density has many digits
             else:
+                if region[1] - region[0] < PEAK * access.bandwidth(node):
+                    value = region[0] / 2 + region[1] / 2  # many rows share it
                 value, about = rounded(words, value, region), "about "
         given, raw = words.native(own), unknown.get(cell)
         ends = (words.native(end) if math.isfinite(end) else None for end in region)
@@ -70,8 +73,11 @@ class RepairWords:
         if node is not None and not about and isinstance(given_back, float):
             should = words.with_unit(number(given_back, _EXACT_DECIMALS))
         text = f"{words.name} were {about}{should} instead of {was}"
+        if should == E_MAIL:
+            text = f"{words.whole_name} were {should}"
         if math.isnan(own):
-            text = f"{words.name} were recorded ({about}{should})"
+            instead = "" if words.source else f" ({about}{should})"
+            text = f"{words.whole_name} were recorded{instead}"
         return Repair(
             column=access.column_name(cell),
             value=was_given,
@@ -102,10 +108,13 @@ def rounded(words: ColumnWords, x: float, region: tuple[float, float]) -> float:
     low, high = region
     step = max(high - low if math.isfinite(high - low) else 0.0, words.step) / _PER_RANGE
     column = words.column
-    if words.whole:
+    if column.display == "date":
         near = float(round(x))
-    elif column.display == "number":
-        near = round(x + column.origin, decimals_for(step)) - column.origin
+    elif column.display in ("number", "integer"):
+        decimals = decimals_for(step)
+        if words.whole:
+            decimals = min(0, decimals)
+        near = round(x + column.origin, decimals) - column.origin
     else:  # times: whole days, hours, minutes or seconds
         ticks = TICKS.get(column.unit, 1)
         fits = (each * ticks for each in _TIME_STEPS if each * ticks <= step)

@@ -16,7 +16,7 @@ from admercs.explain.access import association
 from admercs.explain.column_words import ColumnWords
 from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
-from admercs.explain.part_words import is_clock
+from admercs.explain.part_words import is_clock, is_part, typical_parts
 from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical, is_count
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
@@ -270,8 +270,12 @@ class RowExplainer:
         clause = self.words.own_clause(node, own, typical, *texts)
         if column.is_typical(own, typical):
             more_frequent = column.more_frequent(own, typical)
+            if more_frequent and is_part(column):
+                more_frequent = typical_parts(column, [], own, more_frequent)
+            elif more_frequent:
+                more_frequent = f"{column.name} = {more_frequent}"
             return sentences.rarer_sentence(who, typical.text, more_frequent, clause)
-        return sentences.pattern_sentence(who, column.name, typical, clause)
+        return sentences.pattern_sentence(who, column.whole_name, typical, clause)
 
     def _stated(self, reason: Reason, attribute: int, row: int) -> Reason:
         """Say what a facet states about a cell."""

@@ -18,7 +18,7 @@ from admercs.explain.column_words import EPOCH, TICKS
 from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Explanations, FrameKind, label_text
 from admercs.explain.row_explainer import RowExplainer
-from admercs.explain.stated_words import StatedCell
+from admercs.explain.stated_words import StatedCell, stated_value
 from admercs.facets import prepare
 from admercs.facets.determined_columns import texts_of
 from admercs.facets.text_shape import TEXT_PARTS
@@ -50,10 +50,30 @@ class ScoredRows:
     ) -> Explanations:
         """Explain these rows, with at most ``top`` reasons each; None for all."""
         search = RepairSearch(model)
-        repaired = search.search(self.values, self.parts)
+        repaired = search.search(self.values, self.parts, self._stated_values(model))
         explainer = RowExplainer(ModelWords(model, noun), self, repaired, search.usual)
         rows = (explainer.explain(k, label, top) for k, label in enumerate(self.labels))
         return Explanations(tuple(rows), frame)
+
+    def _stated_values(self, model: Model) -> Floats:
+        """Return what facets state that cells should be, as working values; NaN where they don't.
+
+        Of several facets that state something about a cell the surest counts.
+        """
+        used = model.schema.used
+        attributes = {column.position: m for m, column in enumerate(used)}
+        should, likelihood = np.full(self.values.shape, np.nan), np.zeros(self.values.shape)
+        for m, column in enumerate(used):
+            target = attributes.get(column.sources[0]) if column.facet else None
+            if target is None or column.facet is None or not column.facet.is_stated:
+                continue
+            sure = np.flatnonzero(self.values[m] < likelihood[target])
+            for row in sure.tolist():
+                value = stated_value(column.facet, self.stated[row][m])
+                if value in used[target].categories:
+                    should[target, row] = 1.0 + used[target].categories.index(value)
+                    likelihood[target, row] = self.values[m, row]
+        return should
 
     def head(self, n: int) -> ScoredRows:
         """Return the first rows."""

@@ -90,7 +90,7 @@ def _of_number(own: float, low: float, high: float) -> str:
 def _is_narrow(low: float, high: float, factor: float, narrow: float) -> bool:
     """Tell whether the ends of a range are much closer to each other than a factor apart."""
     small, large = sorted((abs(low), abs(high)))
-    return small > 0 and (large / small) ** narrow <= factor
+    return low * high > 0 and (large / small) ** narrow <= factor
 
 
 def _digits(number: float) -> str:

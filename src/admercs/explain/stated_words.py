@@ -53,12 +53,21 @@ def stated_expectation(column: Column, cell: StatedCell) -> str:
     """Return what a facet expects where it states that something is odd."""
     if column.facet is None or column.facet.kind == REPEATS:
         return "a value of its own"
-    if column.facet.kind == "spelling":
-        found = spelling_of_facet(column.facet).look_alike(cell.texts[0] or "")
-        if found is None or found.text == cell.texts[0]:
-            return cut(found.other) if found else ""
-        return f"{quoted(found.other)} for {quoted(found.text)}"
-    return cut(contradictions(cell.texts, column.facet)[0].group.usual)
+    if (value := stated_value(column.facet, cell)) is not None:
+        return cut(value)
+    found = spelling_of_facet(column.facet).look_alike(cell.texts[0] or "")
+    return f"{quoted(found.other)} for {quoted(found.text)}" if found else ""
+
+
+def stated_value(facet: Facet, cell: StatedCell) -> str | None:
+    """Return the value that a facet expects where it states that a cell is odd, if it knows it."""
+    if facet.kind == "spelling":
+        found = spelling_of_facet(facet).look_alike(cell.texts[0] or "")
+        return found.other if found and found.text == cell.texts[0] else None
+    if facet.kind == "determined":
+        known = contradictions(cell.texts, facet)
+        return known[0].group.usual if known else None
+    return None
 
 
 def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from admercs.explain.access import Model
+from admercs.explain.column_words import name_and_unit
 from admercs.explain.records import Reason, Repair, RowExplanation, SuspiciousValue, Value
 from admercs.explain.scored_rows import ScoredRows
 
@@ -40,11 +42,13 @@ class _Finder:
             for cell in (repair, *repair.also):
                 repairs.setdefault(cell.column, cell)
         told = set()
-        for k, reason in enumerate(r for r in row.reasons if r.kind in KINDS):
-            column = self._names[self._place[reason.target]]
-            if k == 0 and row.repair_text:
-                # What the repair explains may be told of a value that follows from it.
+        for k, known in enumerate(r for r in row.reasons if r.kind in KINDS):
+            reason, column = known, self._names[self._place[known.target]]
+            if k == 0 and row.repair_text and column not in _wrong(row.repairs[0]):
+                # What the repair explains is told of a value that follows from it.
                 column = row.repairs[0].column
+                if column not in {each.attribute for each in reason.conditions}:
+                    reason = replace(reason, text=f"{row.repair_text} {reason.text}")
             if column not in told:
                 told.add(column)
                 yield self._value(row, reason, column, texts, repairs.get(column))
@@ -59,7 +63,7 @@ class _Finder:
         if column not in self._is_used:  # only its facets are looked at: the value itself is told
             value = texts[self._names.index(column)]
             value_text = "missing" if value is None else str(value)
-        typical = reason.expected_text if reason.typical is None else reason.typical.text
+        typical = reason.expected_text if reason.typical is None else _expected(reason, column)
         return SuspiciousValue(
             label=row.label,
             column=column,
@@ -71,3 +75,19 @@ class _Finder:
             evidence=reason.evidence,
             text=reason.text,
         )
+
+
+def _wrong(repair: Repair) -> set[str]:
+    """Return the columns whose values a repair replaces."""
+    return {each.column for each in (repair, *repair.also)}
+
+
+def _expected(reason: Reason, column: str) -> str:
+    """Return what is typical for a value, without the name of its column."""
+    typical = reason.typical
+    if typical is None or typical.kind in ("missing", "recorded"):
+        return "nothing" if typical is not None and typical.kind == "missing" else "a value"
+    text = typical.text
+    for name in (column, name_and_unit(column)[0]):
+        text = text.removeprefix(f"{name} ").removesuffix(f" as {name}").replace(f" of {name}", "")
+    return text.removeprefix("= ").replace("the length = ", "a length of ")

@@ -18,6 +18,8 @@ _RUN = r"(?:[^\W\d_]+|\d+)"
 _FIRST, _LAST = re.compile(rf"^[\W_]*{_RUN}"), re.compile(rf"{_RUN}[\W_]*$")
 _NUMBER, _LONGEST = "a number", 20  # characters of a beginning or an end that may repeat
 _RARE = 3
+_E_MAIL = re.compile(r"[^\s@,;:<>()\"]+@(?:[\w-]+\.)+[^\W\d_]{2,}")
+E_MAIL = "an e-mail address"  # the shape of one, whatever letters and digits it has
 TEXT_PARTS = ("shape", "length", "first", "last")
 
 
@@ -28,7 +30,11 @@ def shape_of(text: str) -> str:
     --------
     >>> shape_of("+32 471 23 45"), shape_of("John  Smith-Doe"), shape_of("A7-120")
     ('+99 999 99 99', 'Aa Aa-Aa', 'A9-999')
+    >>> shape_of("ann.lee7@mail.com")
+    'an e-mail address'
     """
+    if "@" in text and _E_MAIL.fullmatch(text):
+        return E_MAIL
     text = _CAPITALS.sub(_letters, _DIGITS.sub("9", text))
     return _SPACES.sub(" ", text)
 

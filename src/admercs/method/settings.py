@@ -31,6 +31,9 @@ class Columns:
     # A text column is numbers or dates if this share of its recorded cells are …
     reading_share: Share = 0.9
     padded_share: Share = 0.01  # … and hardly any is a whole number that begins with a zero.
+    # Texts that hardly repeat are free text if they have so many words on average …
+    free_words: float = 6.0
+    form_share: Share = 0.5  # … and less than this share of them has the same form.
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,10 @@ class TailStep:
         # A tree without a split has the whole table as its only leaf.
         self._is_whole = np.diff(root) == 1
 
+    def inner(self, m: int) -> tuple[float, float]:
+        """Return the ends of a column's values that surely do not lie far outside."""
+        return float(self._inner[0, m]), float(self._inner[1, m])
+
     def far(
         self, column: Callable[[int], Floats], has_far: Bools | None = None
     ) -> Iterator[tuple[int, Ints, Floats]]:

@@ -11,6 +11,8 @@ from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import Model
 from admercs.pipeline.related_cells import RelatedCells
 
+_ODD = -3.0  # log ω of a form that is odd itself
+
 
 class CellChanges:
     """Changes cells of rows. A cell goes by the number of its first attribute.
@@ -37,9 +39,28 @@ class CellChanges:
                  if m not in unknown and each.sources[0] in first}  # fmt: skip
         self.cell_of = np.array([cells.get(m, m) for m in range(len(used))])
         self._in_none = [m for m in range(len(used)) if m not in cells]
+        self._is_facet = np.array([m in facets and not facets[m].is_stated
+                                   for m in range(len(used))])  # fmt: skip
+        self._kinds = {m: facet.kind for m, facet in facets.items()}
         is_relation = np.isin(np.arange(len(used)), list(model.related))
         self.cell_of[is_relation] = np.flatnonzero(is_relation)
         self._others = np.flatnonzero(self.cell_of != np.arange(len(used)))
+
+    def foremost(self, cell: int, log_omega: Floats) -> int:
+        """Return the attribute of a cell that is told to be wrong: the column itself, if it is one.
+
+        Of the facets it is the one that is oddest, but the form of a text tells more than its
+        length.
+        """
+        if not self._is_facet[cell]:
+            return cell
+        parts = np.flatnonzero((self.cell_of == cell) & self._is_facet)
+        first = int(parts[np.argmin(log_omega[parts])])
+        if self._kinds[first] == "length":
+            for m in parts.tolist():
+                if self._kinds[m] == "shape" and log_omega[m] <= _ODD:
+                    return int(m)
+        return first
 
     def by_cell(self, amounts: Floats) -> Floats:
         """Add up what the attributes of each cell have (attributes x rows)."""

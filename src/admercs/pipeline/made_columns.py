@@ -31,10 +31,12 @@ from admercs.facets.repeated_keys import (
     repeated_numbers,
     repeated_values,
 )
+from admercs.facets.text_shape import TEXT_PARTS
 from admercs.method.settings import Calendar, KeyColumns, Method, Relations
 from admercs.pipeline.joint_questions import Finder, Question, find_together
 from admercs.pipeline.rows import Rows
 from admercs.table.columns import Facet
+from admercs.table.schema import has_many_words
 from admercs.table.summary import ColumnSummary, TableSummary, merge_columns
 
 
@@ -57,7 +59,23 @@ def make_columns(
     sources = sorted({source for facet in facets for source in facet.sources})
     numbered = [replace(f, sources=tuple(map(sources.index, f.sources))) for f in facets]
     parts = rows.look_at("reading", summarise_facets, sources, shared=(numbered,))
-    return list(zip(facets, rows.merge(merge_columns, parts), strict=True)), places
+    made = list(zip(facets, rows.merge(merge_columns, parts), strict=True))
+    free = {
+        facet.sources[0] for facet, shapes in made
+        if facet.kind == "shape" and _is_free(summary.columns[facet.sources[0]], shapes, method)
+    }  # fmt: skip
+    return [
+        (facet, each)
+        for facet, each in made
+        if facet.kind not in TEXT_PARTS or facet.sources[0] not in free
+    ], places
+
+
+def _is_free(column: ColumnSummary, shapes: ColumnSummary, method: Method) -> bool:
+    """Say whether a column is free text: of its parts there is nothing to learn."""
+    usual = 0 if shapes.counts is None else max(shapes.counts.values(), default=0)
+    is_formless = usual < method.columns.form_share * column.n_present
+    return is_formless and has_many_words(column, method.columns)
 
 
 def date_facets(summary: TableSummary, settings: Calendar | None) -> Finder[list[Facet]]:

@@ -94,18 +94,40 @@ class RepairSearch:
         self._origin = np.array([float(column.origin) for column in model.schema.used])
         self.usual = float(np.interp(USUAL, QUANTILE_LEVELS, model.evidence_quantiles))
 
-    def search(self, values: Floats, parts: Parts) -> Repaired:
-        """Look for repairs of rows, given as working values (columns x rows) with their scores."""
+    def search(self, values: Floats, parts: Parts, stated: Floats | None = None) -> Repaired:
+        """Look for repairs of rows, given as working values (columns x rows) with their scores.
+
+        `stated` has the values (columns x rows) that are known to be right, or else NaN.
+        """
+        stated = np.full(values.shape, np.nan) if stated is None else stated
         promising = self._promising(parts, CELLS)
         least = LEAST_SHARE * parts.evidence()
-        singles = self._best(values, parts, self._singles(values, parts, promising), least)
+        singles = self._best(values, parts, self._singles(values, parts, promising, stated), least)
         swaps = self._best(values, parts, self._swaps(values, promising[:SWAPPED]), least)
         found: list[list[Replacement]] = [[] for _ in least]
         for one in sorted((*singles, *swaps), key=lambda one: -one.removed):
             found[one.row].append(one)
-        for pair in self._pairs(values, parts, singles, found):
+        for pair in self._pairs(values, parts, stated, singles, found):
             found[pair.row].insert(0, pair)
-        return Repaired([each[:LISTED] for each in found], self._after(values, parts, found))
+        told = [[self._as_told(one, parts) for one in each[:LISTED]] for each in found]
+        return Repaired(told, self._after(values, parts, found))
+
+    def _as_told(self, one: Replacement, parts: Parts) -> Replacement:
+        """Name each cell of which only facets are looked at by the facet with most evidence."""
+        if not one.nodes:
+            return one
+        cells = tuple(
+            self._changes.foremost(cell, parts.log_omega[:, one.row]) for cell in one.cells
+        )
+        leaves = parts.leaf[list(cells), one.row]
+        told, nodes = self._expected.at(leaves).tolist(), self._expected.nodes(leaves).tolist()
+        is_same = [new == old for new, old in zip(cells, one.cells, strict=True)]
+        values = zip(is_same, one.values, told, strict=True)
+        return one._replace(
+            cells=cells,
+            values=tuple(old if same else new for same, old, new in values),
+            nodes=tuple(nodes),
+        )
 
     def _promising(self, parts: Parts, most: int) -> Ints:
         """Return the cells of each row (cells x rows) that may be to blame for most evidence.
@@ -130,8 +152,8 @@ class RepairSearch:
         enough = np.take_along_axis(bound, order, axis=0) > LEAST_SHARE * evidence
         return np.where(enough, order, -1)
 
-    def _singles(self, values: Floats, parts: Parts, promising: Ints) -> Trials:
-        """Replace one cell by what the rest of the row predicts."""
+    def _singles(self, values: Floats, parts: Parts, promising: Ints, stated: Floats) -> Trials:
+        """Replace one cell by what is stated, or else by what the rest of the row predicts."""
         place, row = np.nonzero(promising >= 0)
         cell = promising[place, row]
         leaf = parts.leaf[cell, row]
@@ -139,6 +161,7 @@ class RepairSearch:
         if parts.relation is not None:
             speaks, _ = self._related.suspects(parts.relation, _own_cells(parts))
             self._related.correct(values, speaks, cell, row, expected)
+        expected = np.where(np.isnan(stated[cell, row]), expected, stated[cell, row])
         other = ~((expected == own) | (np.isnan(expected) & np.isnan(own)))
         nodes = self._expected.nodes(leaf)
         trials = Trials(row, cell[:, None], expected[:, None], nodes[:, None])
@@ -190,7 +213,7 @@ class RepairSearch:
         return removed
 
     def _pairs(
-        self, values: Floats, parts: Parts, singles: list[Replacement],
+        self, values: Floats, parts: Parts, stated: Floats, singles: list[Replacement],
         found: list[list[Replacement]],
     ) -> list[Replacement]:  # fmt: skip
         """Replace two cells of the rows for which no single repair suffices."""
@@ -205,7 +228,7 @@ class RepairSearch:
         new = np.array([first.values for first in firsts])
         block = self._changes.made(values, parts.leaf, rows, cells, new)
         repaired = self._scorer.score(block)
-        trials = self._singles(block, repaired, self._promising(repaired, SECONDS))
+        trials = self._singles(block, repaired, self._promising(repaired, SECONDS), stated[:, rows])
         trials = trials.only(np.flatnonzero(trials.cells[:, 0] != cells[trials.row, 0]))
         # Together they have to remove so much more than the best single one does.
         best = np.array([found[row][0].removed for row in rows.tolist()])

@@ -98,6 +98,8 @@ def _columns(digest: Digest, distributions: PlotDistributions) -> list[dict[str,
 
 
 def _remark(column: Column) -> str:
+    if column.role == "text" and column.is_free_text:
+        return f"only the spelling of its texts is looked at: {column.reason}"
     if column.role == "text":
         return f"only the form of its texts is used: {column.reason}"
     if column.role == "set aside":

@@ -56,6 +56,11 @@ class Column:
     is_key: bool = field(default=False, repr=False)  # whether its values hardly ever repeat
 
     @property
+    def is_free_text(self) -> bool:
+        """Whether the column is set aside as free text; misspelt words in it may still be told."""
+        return self.reason.startswith("free text")
+
+    @property
     def sources(self) -> tuple[int, ...]:
         """The positions of the table's columns that the values come from."""
         return (self.position,) if self.facet is None else self.facet.sources

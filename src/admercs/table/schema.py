@@ -174,6 +174,16 @@ def learn_schema(
     kinds = tuple(column.kind for column in (*summary.columns, *(each for _, each in facets)))
     order = tuple(column.position for column in columns + made if not column.reason)
     schema = Schema(columns, made, kinds, summary.named, summary.has_names, order, how.rules)
+    shaped = {facet.sources[0] for facet, _ in facets if facet.kind == "shape"}
+    free = {
+        j for j, column in enumerate(summary.columns)
+        if j not in shaped and has_many_words(column, settings)
+    }  # fmt: skip
+    columns = tuple(
+        replace(column, reason=f"free text{column.reason.partition('identifier')[2]}")
+        if column.reason and column.position in free else column
+        for column in columns
+    )  # fmt: skip
     spoken = {source for column in schema.used for source in column.sources}
     columns = tuple(
         replace(column, role="text") if column.reason and column.position in spoken else column
@@ -247,6 +257,12 @@ def is_identifier(summary: ColumnSummary, settings: Columns, fewest: int = 2) ->
     n_distinct = NOMINAL_CAP if summary.counts is None else len(summary.counts)
     repeats = summary.counts is not None and fewest * n_distinct <= summary.n_present
     return n_distinct >= settings.identifier_from and not repeats
+
+
+def has_many_words(summary: ColumnSummary, settings: Columns) -> bool:
+    """Say whether a column holds texts of many words that hardly repeat."""
+    many = summary.n_words >= settings.free_words * max(1, summary.n_present)
+    return many and is_identifier(summary, settings)
 
 
 def _discrete_values(summary: ColumnSummary, origin: int, settings: Columns) -> tuple[float, ...]:

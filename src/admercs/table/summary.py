@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal
@@ -27,7 +27,7 @@ NUMERIC_CAP = 256  # distinct numbers that are remembered
 # stays small however large the table is.
 NOMINAL_CAP = 100_000
 _CHUNK = 65_536
-_SIZES = ("n_present", "n_missing", "n_unread")
+_SIZES = ("n_present", "n_missing", "n_unread", "n_words")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class ColumnSummary:
     time_zone: str = ""
     forms: FormCounts | None = None  # text and values of several types: what they can be read as
     n_unread: int = 0  # missing, because they are not what other texts of the column are
+    n_words: int = 0  # of all texts together, those between two spaces
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,10 @@ def _column_summary(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
             summary = _summarise(frame.column(position), chosen)
         else:
             sizes, counts = (len(texts) - n_missing, n_missing), _count_texts(texts)
-            summary = ColumnSummary(name, "text", "nominal", chosen, *sizes, counts=counts)
+            words = _count_words(counts, texts.drop_nulls().to_numpy)
+            summary = ColumnSummary(
+                name, "text", "nominal", chosen, *sizes, counts=counts, n_words=words
+            )
         if summary.role == "nominal":
             "".join(map(str, summary.counts or ())).encode()
     except UnicodeEncodeError as error:
@@ -146,10 +150,18 @@ def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
             raw.check_finite()
         counts = _count_numbers(present, NUMERIC_CAP)
     role: Literal["numeric", "nominal"] = "nominal" if is_nominal else "numeric"
+    words = _count_words(counts, lambda: present) if raw.kind == "text" else 0
     return ColumnSummary(
         raw.name, raw.kind, role, chosen, *sizes, low, high, counts, raw.unit, raw.time_zone,
-        n_unread=n_unread,
+        n_unread=n_unread, n_words=words,
     )  # fmt: skip
+
+
+def _count_words(counts: Counts, texts: Callable[[], Array]) -> int:
+    """Count the words of texts, given how often each occurs, or else all of them."""
+    if counts is None:
+        return sum(str(text).count(" ") + 1 for text in texts().tolist())
+    return sum(n * (str(text).count(" ") + 1) for text, n in counts.items())
 
 
 def _count_numbers(present: Array, cap: int) -> Counts:
@@ -268,6 +280,8 @@ def _merge_two(one: ColumnSummary, other: ColumnSummary, where: str) -> ColumnSu
             f"Column {one.name!r} of {where} is {_spelled(other)}, but {_spelled(one)} elsewhere: "
             "give it the same type in all partitions."
         )
+    if kind != "text":
+        sizes["n_words"] = 0
     counts = None
     if one.counts is not None and other.counts is not None:
         counts = _add([*_counts_as(kind, one), *_counts_as(kind, other)])
