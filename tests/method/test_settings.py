@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -298,3 +299,34 @@ def test_all_methods_that_come_with_the_package_make_sense() -> None:
         Method.paper(benchmark).check()
     Method().check()
     Method().for_novelty().check()
+
+
+def names_and_values(settings: Any, prefix: str = "") -> dict[str, Any]:
+    """Return all settings by their dotted names."""
+    found = {}
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if is_dataclass(value):
+            found |= names_and_values(value, f"{prefix}{each.name}.")
+        else:
+            found[prefix + each.name] = value
+    return found
+
+
+def shown(text: str) -> Any:
+    """Return a default as the page shows it."""
+    if text in ("True", "False", "None"):
+        return {"True": True, "False": False, "None": None}[text]
+    above, _, below = text.replace(",", "").partition("/")
+    return float(above) / float(below or 1)
+
+
+def test_the_page_tells_every_setting_and_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "method.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| ([^|]+) \|", page, re.M))
+    # The switches of the paper are told in words and in the page's last table.
+    values = names_and_values(Method())
+    told = {name: shown(text.strip()) for name, text in rows.items() if name in values}
+    missing = values.keys() - told.keys()
+    assert missing <= {"purest", "trees.min_impurity_decrease"}
+    assert told == {name: value for name, value in values.items() if name not in missing}
