@@ -128,3 +128,22 @@ def test_look_alikes_and_gaps_are_told_with_their_rows():
     }
     assert findings["species", "look-alike"].n == 3
     assert found(model, table, (8, 13)) == findings
+
+
+def test_names_codes_and_plurals_are_not_told_to_resemble_others():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["pale", "dark"], N)
+    table = pd.DataFrame(
+        {
+            "beer": [f"Old {rng.choice(list('ABC'))}{k} {each} ale" for k, each in enumerate(kind)],
+            "street": [f"{k} {each} street" for k, each in enumerate(rng.choice(["e", "w"], N))],
+            "code": rng.choice(["al_hf-1", "al_hf-2", "al_hf-3"], N),
+            "kind": kind,
+        }
+    )
+    table.loc[3, "beer"] = "November Gale gale ale"
+    table.loc[4, "street"], table.loc[5, "street"] = "4 w streets", "5 e sreet"
+    table.loc[6, "code"], table.loc[7, "kind"] = "ak_hf-3", "pake"
+    findings = found(ADMERCS().fit(table), table)
+    told = {name: each.values for (name, kind), each in findings.items() if kind == "look-alike"}
+    assert told == {"street": ("5 e sreet",), "kind": ("pake",)}

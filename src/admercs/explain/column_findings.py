@@ -21,6 +21,7 @@ from admercs.explain.records import Record, label_text
 from admercs.explain.repeated_rows import RepetitionWatch
 from admercs.explain.scored_rows import ScoredTable, raw_texts
 from admercs.explain.stated_words import often, shortened, spelling_of_facet
+from admercs.facets.look_alikes import LookAlike, fold
 from admercs.method.tail import TailStep
 from admercs.table.columns import Column
 from admercs.table.date_texts import FIRST_SHORT_YEAR
@@ -35,6 +36,7 @@ _GAP, _USUAL_GAP = 3.0, 0.5
 _USUAL_CODE = re.compile(r"0|-1|-?9{2,}(?:\.9+)?|1900-01-01|1970-01-01|9999-12-31")
 _NAMED, _FIRST_ROWS = 3, 3  # values that a sentence names, and rows that hold one of them
 _FEW_GAPS = 0.01  # a larger share of missing values is no exception
+_SHORT_WORD = 5  # letters of a word that is a name as likely as it is a misspelt one
 _MOST_VALUES = 1_000  # that are told apart while counting
 _GROUP_WORDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes"}
 _ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year"}
@@ -172,6 +174,7 @@ class ColumnWatch:
             text: found
             for text in seen
             if (found := spelling.look_alike(text)) and found.log_likelihood < _FAR
+            if not _may_be_another(found, text)
         }
         if not known:  # so many that they are usual
             return []
@@ -252,6 +255,21 @@ def _span_text(column: Column, words: ColumnWords) -> str:
     return f"; they are of {getattr(first, 'year', first)} to {getattr(last, 'year', last)}"
 
 
+def _may_be_another(found: LookAlike, text: str) -> bool:
+    """Say whether a look-alike may well be another name or code.
+
+    A short word of a text may be, if it has another letter in one place, and so may a code that
+    has. A word may be the plural of the other one.
+    """
+    one, other = fold(found.text), fold(found.other)
+    differ = [place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if found.text != text and one.removesuffix("s") == other.removesuffix("s"):
+        return True
+    is_other_letter = len(one) == len(other) and len(differ) == 1
+    is_short = found.text != text and len(one) <= _SHORT_WORD
+    return is_other_letter and (is_short or any(each.isdigit() for each in one))
+
+
 def _count(known: dict[Any, _Seen], values: Iterable[Any], rows: Ints, piece: ScoredTable) -> None:
     for value, row in zip(values, rows.tolist(), strict=True):
         if value in known or len(known) < _MOST_VALUES:
@@ -263,7 +281,7 @@ def _count(known: dict[Any, _Seen], values: Iterable[Any], rows: Ints, piece: Sc
 
 def _how_often(seen: _Seen) -> str:
     if seen.n == 1:
-        return seen.rows[0]
+        return _where(seen.rows)
     return f"{seen.n:,} times, {_first_rows(seen)}"
 
 
@@ -273,8 +291,11 @@ def _first_rows(seen: _Seen) -> str:
 
 def _where(rows: list[str]) -> str:
     numbers = [row.removeprefix("row ") for row in rows]
-    is_number = all(row.startswith("row ") for row in rows)
-    return f"rows {join(numbers, 'and')}" if is_number and len(rows) > 1 else join(rows, "and")
+    if not all(
+        row.startswith("row ") and each.isdigit() for row, each in zip(rows, numbers, strict=True)
+    ):
+        return join(rows, "and")
+    return f"row{'s' * (len(rows) > 1)} {join([f'{int(each):,}' for each in numbers], 'and')}"
 
 
 def _counted(n: int, what: str) -> str:

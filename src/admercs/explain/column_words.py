@@ -31,7 +31,8 @@ _UNITS = frozenset(
 )
 # Numbers with such a name are codes, which nobody writes with signs between thousands.
 _CODES = re.compile(
-    r"(?:^|[^a-z])(?:zip|zip ?code|post ?code|postal|plz|code|id|nr|fips|ean|isbn)(?:[^a-z]|$)"
+    r"(?:^|[^a-z])(?:zip|(?:zip|post) ?code|postal|plz|code|id|nr|fips|ean|isbn|phone|fax)"
+    r"(?:[^a-z]|$)"
 )
 _NEEDS_QUOTES = re.compile(r",| or | and |^\s|\s$|\s\s|^$")
 MAX_TEXT = 40  # characters of a category that are shown

@@ -64,6 +64,16 @@ def typical_parts(words: ColumnWords, values: list[float], own: float | None, li
     return f"{words.name} {join(spans, 'or')}"
 
 
+def expected_part(words: ColumnWords, should: str) -> str:
+    """Write what a text should have had, or any other value as it is."""
+    facet = words.column.facet
+    if facet is None or facet.kind not in TEXT_PARTS or should == E_MAIL:
+        return should
+    if facet.kind == "length":
+        return f"a length of {should}"
+    return f"{_TEXT_WORDS[facet.kind][1].removeprefix('of ')} {should}"
+
+
 def own_part(words: ColumnWords, noun: Noun, shown: str, count: int, total: int) -> str:
     """Write what a row has instead."""
     facet = words.column.facet

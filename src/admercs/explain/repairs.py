@@ -8,6 +8,7 @@ from dataclasses import replace
 from admercs.arrays import Floats
 from admercs.explain.column_words import TICKS, ColumnWords, decimals_for, number
 from admercs.explain.model_words import PEAK, ModelWords
+from admercs.explain.part_words import expected_part
 from admercs.explain.records import Repair
 from admercs.explain.sentences import exchange_sentence, repair_sentence
 from admercs.explain.slips import find_slip
@@ -83,7 +84,7 @@ class RepairWords:
             value=was_given,
             value_text=words.value_text(own, "" if raw is None else was),
             expected=words.native(value),
-            expected_text=should,
+            expected_text=expected_part(words, should),
             typical=None if node is None else self._words.typical(node),
             slip=slip,
             text=f"{text} ({slip})" if slip else text,

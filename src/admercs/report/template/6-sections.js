@@ -74,6 +74,23 @@ function drawPatterns() {
   byId("pattern-list").append(...(items.length ? items : [none]));
 }
 
+const FINDINGS_FIRST = ["exceptions", "code", "look-alike", "duplicates", "gaps", "reading"];
+const FINDINGS_SHOWN = 10;
+
+// What stands out in columns is the first thing to know of a new table.
+function drawFindings() {
+  const found = [...data.findings.map((finding) => ["", finding]),
+    ...data.columns.flatMap((column) => column.findings.map((finding) => [column.name + ": ", finding]))];
+  found.sort((one, other) => FINDINGS_FIRST.indexOf(one[1].kind) - FINDINGS_FIRST.indexOf(other[1].kind));
+  const items = found.slice(0, FINDINGS_SHOWN).map(([name, finding]) =>
+    el("li", {}, el("strong", { text: name }), finding.text));
+  const box = byId("standing-out");
+  box.hidden = !found.length;
+  box.querySelector("ul").append(...items);
+  const more = found.length - items.length;
+  if (more > 0) box.querySelector("a").textContent = `${more} more, and all columns`;
+}
+
 function drawColumns() {
   const largest = Math.max(...data.columns.map((column) => column.evidence), 1e-9);
   const lines = data.columns.map((column) => {

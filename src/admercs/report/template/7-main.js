@@ -68,6 +68,7 @@ function onKey(event) {
 
 function start() {
   drawOverview();
+  drawFindings();
   drawFilters();
   drawHeadings();
   drawRows();
