@@ -169,6 +169,45 @@ def test_plots_have_what_they_need(summary):
     assert kinds == {"curve", "bars"}
 
 
+def test_only_columns_of_the_table_have_plots():
+    """A plot shows a column, and what comes round in dates has other values."""
+    rng = np.random.default_rng(0)
+    days = np.busday_offset("2024-01-01", rng.integers(0, 200, 1000), roll="forward")
+    table = pd.DataFrame({"day": days.astype("M8[s]"), "x": rng.normal(size=1000)})
+    table.loc[5, "day"] = pd.Timestamp("2024-03-10")
+    told = ADMERCS().fit(table).report(table, rows=1).to_dict()["rows"][0]["reasons"]
+    assert "weekday" in told[0]["text"]
+    assert "distribution" not in told[0]
+
+
+def test_a_text_that_is_no_number_is_no_value_in_plots():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=600)})
+    table["paid"] = [f"{x:.2f}" for x in rng.lognormal(3, 1, 600)]
+    table.loc[7, "paid"] = "later"
+    row = ADMERCS().fit(table).report(table, rows=1).to_dict()["rows"][0]
+    plots = [reason for reason in row["reasons"] if "distribution" in reason]
+    assert "which is no number" in plots[0]["text"]
+    assert plots[0]["presence"]
+    assert plots[0]["value"] is None
+
+
+def test_curves_and_marks_are_on_the_clock_of_the_zone():
+    rng = np.random.default_rng(0)
+    days = pd.Series(pd.Timestamp("2024-05-01") + pd.to_timedelta(rng.uniform(8, 18, 300), "h"))
+    table = pd.DataFrame({"x": rng.normal(size=300), "at": days})
+    table.loc[7, "at"] += pd.Timedelta("3D")
+    found = []
+    for zone in (None, "UTC", "Pacific/Kiritimati", "-11:30"):
+        zoned = table.assign(at=table["at"].dt.tz_localize(zone))
+        page = ADMERCS().fit(zoned).report(zoned, rows=1).to_dict()
+        marks = [each.get("mark") for each in page["rows"][0]["reasons"] if each["target"] == 1]
+        found.append([page["columns"][1]["distribution"]["start"], *filter(None, marks)])
+    assert len(found[0]) > 1
+    for other in found[1:]:
+        assert other == pytest.approx(found[0], abs=1000)
+
+
 def test_a_mark_inside_no_typical_region(summary):
     """A value that is odd in its context lies outside of what is typical there."""
     for row in summary["rows"][:20]:

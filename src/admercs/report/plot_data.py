@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats
-from admercs.explain.column_words import TICKS
+from admercs.explain.column_words import TICKS, ColumnWords
 from admercs.explain.model_words import ModelWords
-from admercs.table.columns import Column
 
 # What the numbers of a column's axis are; "time": milliseconds since 1970, the rest in seconds.
 AXES = {"date": "time", "datetime": "time", "time": "clock", "duration": "duration"}
@@ -77,7 +76,7 @@ class PlotDistributions:
         access, target = self.access, self.access.targets[node]
         about = {"n": access.sizes[node], "missing": significant(access.share_missing(node))}
         if access.continuous[target]:
-            curve = _curve(*access.visible_curve(node), access.columns[target])
+            curve = _curve(*access.visible_curve(node), self._words.column(target))
             return {"kind": "curve", **about, **curve}
         counts = access.value_counts(node)
         order = np.argsort(-counts, kind="stable")[:MOST_SHARES].tolist()
@@ -86,8 +85,9 @@ class PlotDistributions:
         return {"kind": "bars", **about, "shares": shares}
 
 
-def _curve(x: Floats, height: Floats, column: Column) -> dict[str, Any]:
+def _curve(x: Floats, height: Floats, words: ColumnWords) -> dict[str, Any]:
     """Sample a density on an even grid."""
+    column = words.column
     if not len(x):
         return {"start": 0.0, "step": 1.0, "y": []}
     grid = np.linspace(x[0], x[-1], POINTS)
@@ -100,8 +100,12 @@ def _curve(x: Floats, height: Floats, column: Column) -> dict[str, Any]:
     if column.display in AXES:
         seconds = 86_400.0 if column.unit == "D" else 1 / TICKS.get(column.unit, 1)
         scale = seconds * (1000 if AXES[column.display] == "time" else 1)
+    start = (float(grid[0]) + column.origin) * scale
+    middle = float(grid[POINTS // 2])
+    if column.time_zone and (local := axis_value(words.native(middle))) is not None:
+        start += local - (middle + column.origin) * scale  # a zone has its own clock
     return {
-        "start": significant((float(grid[0]) + column.origin) * scale, 12),
+        "start": significant(start, 12),
         "step": significant(step * scale, 9),
         "y": np.rint(100 * sampled / sampled.max()).astype(int).tolist(),
     }

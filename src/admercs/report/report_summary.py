@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from admercs._version import __version__
 from admercs.explain import Context, Reason, RowExplanation, anomalous_contexts, patterns
 from admercs.explain.model_words import ModelWords
@@ -172,12 +174,11 @@ class _ListedRows:
             "context": self.context_of.get(reason.context) if reason.kind == "context" else None,
             "neighbours": list(reason.labels),
         }
-        if reason.typical is None:
-            return told
-        # What the plot of a broken pattern needs besides the distribution.
         access = self.distributions.access
-        m = access.targets[reason.node]
-        missing = reason.value is None and reason.value_text == "missing"
+        # The plot of a broken pattern shows the column; a facet has other values.
+        if reason.typical is None or access.columns[m := access.targets[reason.node]].facet:
+            return told
+        missing = bool(np.isnan(values[m]))  # or it is no value of the column, such as "n.a."
         shape = self.distributions.of_node(reason.node)
         curve = self.distributions.listed[shape]["kind"] == "curve"
         mark = axis_value(reason.value) if curve or missing else access.place(m, values[m])
