@@ -152,6 +152,15 @@ def test_what_the_user_knows_is_followed_and_remembered(written, typed, tmp_path
         ADMERCS(decimal=";").fit(typed)
 
 
+def test_codes_for_missing_values_that_a_type_cannot_hold():
+    rng = np.random.default_rng(0)
+    small = rng.integers(0, 200, 100).astype(np.uint8)
+    small[3] = 255
+    table = pd.DataFrame({"small": small, "long": rng.integers(0, 2**60, 100).astype(np.uint64)})
+    model = ADMERCS(missing=[-999, 255, 2**80, "a"]).fit(table)
+    assert [column.n_missing for column in model.columns_] == [1, 0]
+
+
 def test_columns_that_are_to_be_nominal_stay_text(written):
     model = ADMERCS(nominal=["salary"]).fit(written)
     assert model.columns_[1].reading is None
@@ -180,7 +189,7 @@ def test_odd_texts_neither_hang_nor_get_lost(typed, texts):
     assert model.report(table).to_dict()["rows"][0]["values"][4] in texts
 
 
-@pytest.mark.parametrize("nothing", [None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT")])
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT", "s")])
 @pytest.mark.parametrize("kind", ["numbers", "dates"])
 def test_gaps_change_nothing_about_the_kind_of_a_column(kind, nothing, tmp_path):
     """NaN is a number and NaT a date, but where texts are read they are gaps."""

@@ -119,12 +119,13 @@ def _without_tokens(raw: RawColumn, rules: ReadingRules) -> RawColumn:
 
 def _as_values(raw: RawColumn, tokens: Sequence[str]) -> Array:
     """Return the values of a column's kind that some texts stand for."""
-    values: list[Any] = []
+    dtype, values = raw.values.dtype, []
     for token in tokens:
+        # What the type of a column cannot hold is nowhere in it.
         with suppress(ValueError, OverflowError):
             if raw.kind in ("date", "datetime"):
-                moment = np.array([token], f"M8[{raw.unit}]")
-                values.append(int(moment.view(np.int64)[0]))
+                values.append(np.array(token, f"M8[{raw.unit}]").view(np.int64))
             else:
-                values.append(float(token) if raw.kind == "float" else int(token))
-    return np.array(values, raw.values.dtype) if values else np.empty(0, raw.values.dtype)
+                value = float(token) if raw.kind == "float" else int(token)
+                values.append(np.array(value, dtype))
+    return np.array(values, dtype)
