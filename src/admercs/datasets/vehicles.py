@@ -39,7 +39,7 @@ _RUNS = (
     ("Graz", "2021-11-08"),
 )
 _BAD_RUN = 5
-_LAST_DAY = np.datetime64("2021-12-31")
+_END = np.datetime64("2022-01-01")  # of the last run
 _COLOURS = ("white", "black", "grey", "blue", "red")
 _COLOUR_SHARES = (0.3, 0.24, 0.2, 0.14, 0.12)
 _FAULTY = (RANGE, CONSUMPTION, CHARGING, PRICE, WEIGHT)
@@ -168,7 +168,7 @@ def _per_car(model: np.ndarray, battery: np.ndarray, field: str) -> np.ndarray:
 def _run_days(run: int) -> np.ndarray:
     """List the days of one production run."""
     first = np.datetime64(_RUNS[run][1])
-    after = np.datetime64(_RUNS[run + 1][1]) if run + 1 < len(_RUNS) else _LAST_DAY + 1
+    after = np.datetime64(_RUNS[run + 1][1]) if run + 1 < len(_RUNS) else _END
     days = np.arange(first, after)
     return days[np.is_busday(days, weekmask="Mon Wed Fri")]
 

@@ -138,7 +138,7 @@ class _Fields:
 def _calendar_days(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Bools]:
     """Return days since 1970, and which of them the calendar has."""
     exists = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
-    months = np.where(exists, 12 * (year - 1970) + month - 1, 0).astype("M8[M]")
-    first, after = months.astype("M8[D]"), (months + 1).astype("M8[D]")
+    months = np.where(exists, 12 * (year - 1970) + month - 1, 0)
+    first, after = (each.astype("M8[M]").astype("M8[D]") for each in (months, months + 1))
     exists &= day <= (after - first).astype(np.int64)
     return first.view(np.int64) + np.where(exists, day - 1, 0), exists
