@@ -10,6 +10,7 @@ import argparse
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,7 @@ from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import HEADER, ModelFileError, save_model
 from admercs.pipeline.rows import RowsInMemory
 from admercs.table import read_frame
+from tests.random_tables import in_another_library, other_rows, random_table
 
 Members = dict[str, Any]  # arrays, and the header as a dict
 BATCH = 1000  # cases of a child process
@@ -155,7 +157,7 @@ def pack(path: Path, members: Members) -> None:
                 archive.writestr(name, json.dumps(content))
 
 
-def use(path: Path, table: Any) -> str:
+def use(path: Path, table: Any, rng: np.random.Generator) -> str:
     """Load a file, score a table with it and explain the scores; to be refused is as good."""
     try:
         detector = ADMERCS.load(path)
@@ -172,28 +174,31 @@ def use(path: Path, table: Any) -> str:
     assert np.isfinite(evidence).all()
     assert (evidence >= 0).all()
     assert cells.shape == (len(table), len(model.schema.columns))
-    explain(detector, table)
+    explain(detector, table, rng)
     return "used"
 
 
-def explain(detector: ADMERCS, table: Any) -> None:
-    """Say everything that can be said of a table."""
+def explain(detector: ADMERCS, table: Any, rng: np.random.Generator) -> None:
+    """Say all that can be said of a table, and describe some contexts."""
     assert len(str(detector.explain(table))) > 0
     assert len(detector.report(table, rows=10).html()) > 1000
-    assert len(detector.repair(table).columns) > 5
+    repairs = detector.repair(table)
+    assert len(repairs if isinstance(repairs, dict) else repairs.columns) > 5
     assert all(map(str, [*detector.top_cells(table, 5), *detector.patterns(5)]))
     assert all(relation.text for relation in detector.relations_)
-    assert detector.predict_cells(table).shape == (len(table), detector.n_features_in_)
+    n_rows = len(detector.score_samples(table))
+    assert detector.predict_cells(table).shape == (n_rows, detector.n_features_in_)
     leaves = [node.number for node in inspect.tree_nodes(detector) if not node.children]
-    assert all(str(detector.describe_context(leaf)) for leaf in leaves)
+    some = rng.permutation(leaves)[:10].tolist()
+    assert all(str(detector.describe_context(leaf)) for leaf in some)
     assert inspect.leaves(detector, table).shape == inspect.likelihoods(detector, table).shape
 
 
 # --------------------------------------------------------------------------------------- mutations
 
 
-def change_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return another array in its place."""
+def change_array(array: np.ndarray, which: int, rng: np.random.Generator) -> np.ndarray:
+    """Return another array in its place; `which` goes through all kinds of changes."""
     some = rng.integers(0, max(1, array.size), rng.integers(1, 4))
     flat = array.ravel()
 
@@ -225,6 +230,9 @@ def change_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         lambda: np.asfortranarray(np.stack([array, array])),
         lambda: np.array(0, array.dtype),
         lambda: rng.permutation(flat).reshape(array.shape),
+        lambda: with_values(rng.choice(flat, len(some))) if flat.size else array,
+        lambda: np.roll(array, 1, axis=0) if array.ndim else array,
+        lambda: np.full(array.shape, 255, np.uint8).astype(array.dtype),
         lambda: (
             array.view(np.uint8).reshape(-1)[: array.size].view(bool)
             if array.dtype.kind == "b"
@@ -238,12 +246,11 @@ def change_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         changes.append(lambda value=value: np.full_like(array, value))
     for step in (-2, -1, 1, 2):
         changes.append(lambda step=step: with_values(moved + np.array(step).astype(array.dtype)))
+    if array.dtype.kind == "b":
+        changes.append(lambda: np.full(array.shape, 255, np.uint8).view(np.bool_))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        changed = changes[rng.integers(len(changes))]()
-    if array.dtype.kind == "b" and rng.random() < 0.3:
-        changed = np.full(array.shape, 255, np.uint8).view(np.bool_)
-    return np.asarray(changed)
+        return np.asarray(changes[which % len(changes)]())
 
 
 ODD_VALUES: list[Any] = [
@@ -303,22 +310,24 @@ def change_bytes(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(data)
 
 
-def damage(path: Path, original: bytes, members: Members, rng: np.random.Generator) -> None:
-    """Write a damaged file."""
-    kind = rng.random()
-    if kind < 0.25:
+def damage(path: Path, original: bytes, members: Members, turn: int, rng: Any) -> None:
+    """Write a damaged file: turns go through all members and all changes of each."""
+    changed, kind = dict(members), turn % 8
+    names = [name for name in members if name != HEADER]
+    if kind == 0:
         path.write_bytes(change_bytes(original, rng))
         return
-    changed = dict(members)
-    names = [name for name in members if name != HEADER]
-    if kind < 0.5:
+    if kind == 1:
         changed[HEADER] = change_header(members[HEADER], rng)
-    elif kind < 0.55:
-        changed.pop(names[rng.integers(len(names))])
     else:
-        for _ in range(1 if kind < 0.9 else 2):
+        step = turn // 8 * 6 + kind - 2
+        name = names[step % len(names)]
+        changed[name] = change_array(changed[name], step // len(names), rng)
+        if rng.random() < 0.05:
+            changed.pop(name)
+        if rng.random() < 0.1:
             name = names[rng.integers(len(names))]
-            changed[name] = change_array(changed[name], rng)
+            changed[name] = change_array(members[name], rng.integers(1000), rng)
     pack(path, changed)
 
 
@@ -341,10 +350,11 @@ class Damaged:
     def run(self, number: int) -> str:
         """Damage a file and use it."""
         rng = np.random.default_rng(number)
-        original, members, table = self.samples[number % len(self.samples)]
+        turn, sample = divmod(number, len(self.samples))
+        original, members, table = self.samples[sample]
         path = self.folder / "damaged.admercs"
-        damage(path, original, members, rng)
-        return use(path, table)
+        damage(path, original, members, turn, rng)
+        return use(path, table, rng)
 
 
 def _odd_rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -362,77 +372,93 @@ def _odd_rows(table: pd.DataFrame) -> pd.DataFrame:
 # ------------------------------------------------------------------------------------------ tables
 
 
-def random_column(n: int, rng: np.random.Generator) -> Any:
-    """Return a column of any kind of values."""
-    makers: list[Callable[[], Any]] = [
-        lambda: rng.normal(size=n),
-        lambda: rng.normal(size=n) * 10.0 ** rng.integers(-300, 300),
-        lambda: rng.standard_cauchy(n),
-        lambda: np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n)),
-        lambda: np.full(n, rng.normal()),
-        lambda: np.full(n, np.nan),
-        lambda: rng.integers(0, rng.integers(1, 20), n),
-        lambda: rng.integers(-(2**62), 2**62, n),
-        lambda: rng.choice([1e308, -1e308, 0.0, 5e-324], n),
-        lambda: rng.random(n) < rng.random(),
-        # As objects: pandas cannot make texts of its own of lone surrogates.
-        lambda: pd.Series(rng.choice(["a", "b", "", "ä", "\udcff", "nan"], n), dtype=object),
-        lambda: np.array([f"t{k}" for k in rng.integers(0, rng.integers(1, 400), n)], object),
-        lambda: pd.Series(np.array([1, "a", 2.5, None, True], object)[rng.integers(0, 5, n)]),
-        lambda: pd.Timestamp("1970-01-01") + pd.to_timedelta(rng.integers(-20000, 20000, n), "D"),
-        lambda: pd.to_timedelta(rng.integers(0, 10**9, n), "s"),
-        lambda: pd.Series(pd.date_range("2020", periods=n, freq="h", tz="Europe/Brussels")),
-        lambda: pd.Categorical(rng.choice(["low", "high"], n)),
-        lambda: pd.array(rng.integers(0, 9, n), dtype="Int64"),
-        lambda: rng.integers(-(2**40), 2**40, n).astype(f"M8[{rng.choice(['s', 'ms', 'us'])}]"),
-        lambda: rng.integers(-(2**62), 2**62, n).astype(f"m8[{rng.choice(['s', 'ms', 'us'])}]"),
-        lambda: pd.Series(
-            rng.choice(np.array(["0001-01-01", "9999-12-31T23:59"], "M8[s]"), n)
-        ).dt.tz_localize(rng.choice(["UTC", "+14:00", "-12:00", "Europe/Brussels"])),
-    ]
-    return makers[rng.integers(len(makers))]()
+# What a table is refused with: the column is named, or there is none to name.
+REFUSED = re.compile(r"Column '|column '|No column can be used|columns .* several types")
 
 
-def random_table(rng: np.random.Generator) -> pd.DataFrame:
-    """Return a table of few columns, some of which depend on others, with gaps."""
-    n, n_columns = int(rng.integers(1, 120)), int(rng.integers(1, 7))
-    table = pd.DataFrame({f"c{k}": random_column(n, rng) for k in range(n_columns)})
-    for name in table.columns[1:]:
-        if rng.random() < 0.3:
-            table[name] = table[table.columns[0]]
-    for name in table.columns:
-        if rng.random() < 0.3:
-            table[name] = table[name].mask(pd.Series(rng.random(n) < rng.random()))
-    return table
+def random_parameters(table: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
+    """Return parameters of a detector; most are as they are by default."""
+    some: dict[str, list[Any]] = {
+        "method": [Method.paper("HiCS"), Method.paper("Synth-I"), replace(Method(), facets=None)],
+        "contamination": [0.05, {"evidence": 3.0}, {"score": 0.9}],
+        "novelty": [True],
+        "missing": [["-999", "a"], [-999, 0]],
+        "decimal": [",", "."],
+        "dayfirst": [True, False],
+        "max_bins": ["exact", 5],
+        "min_samples_leaf": [1, 0.3],
+        "nominal": [[table.columns[-1]]],
+        "n_jobs": [2],
+    }
+    return {
+        name: values[rng.integers(len(values))]
+        for name, values in some.items()
+        if rng.random() < 0.07
+    }
 
 
 class Random:
-    """Random tables, fitted, saved, loaded, scored and explained."""
+    """Random tables, fitted, saved, loaded, scored and explained, and other rows beside them."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "random.admercs"
 
     def run(self, number: int) -> str:
-        """Fit a table, score and explain it."""
+        """Fit a table, score and explain it and other rows."""
         rng = np.random.default_rng(number)
-        table = random_table(rng)
-        names = ("HiCS", "Synth-I")
-        method = Method() if rng.random() < 0.7 else Method.paper(names[rng.integers(2)])
+        plain = random_table(rng)
+        table = in_another_library(plain, rng)
+        parameters = random_parameters(plain, rng)
+        if isinstance(table, np.ndarray):
+            parameters.pop("nominal", None)
         try:
-            detector = ADMERCS(method=method).fit(table)
-        except ValueError as error:
-            known = ("No column can be used", "values of several types", "surrogates")
-            if any(each in str(error) for each in known):
+            detector = ADMERCS(**parameters).fit(table)
+        except (ValueError, TypeError) as error:
+            if REFUSED.search(str(error)):
                 return "refused"
             raise
         detector.save(self.path)
-        scores = detector.score_samples(table)
-        assert np.isfinite(scores).all()
-        assert (scores <= 0).all()
-        assert np.array_equal(scores, ADMERCS.load(self.path).score_samples(table))
-        assert np.allclose(detector.score_cells(table).sum(axis=1), -scores)
-        explain(detector, table)
+        check_scores(detector, table, ADMERCS.load(self.path), rng)
+        explain(detector, table, rng)
+        if table is plain:
+            check_orders(parameters, detector, plain, rng)
+            try:
+                others = other_rows(plain, rng)
+                check_scores(detector, others, detector, rng)
+            except (ValueError, TypeError) as error:
+                if REFUSED.search(str(error)):
+                    return "used"
+                raise
+            if rng.random() < 0.3:
+                explain(detector, others, rng)
         return "used"
+
+
+def check_scores(detector: ADMERCS, table: Any, again: ADMERCS, rng: np.random.Generator) -> None:
+    """Check scores, their cells, those of a loaded model, and that of a row alone."""
+    scores = detector.score_samples(table)
+    assert np.isfinite(scores).all()
+    assert (scores <= 0).all()
+    assert np.array_equal(scores, again.score_samples(table))
+    assert np.allclose(detector.score_cells(table).sum(axis=1), -scores)
+    if isinstance(table, pd.DataFrame) and "O" not in {each.kind for each in table.dtypes}:
+        row = int(rng.integers(len(table)))
+        assert detector.score_samples(table.iloc[[row]])[0] == scores[row]
+
+
+def check_orders(
+    parameters: dict[str, Any], detector: ADMERCS, table: pd.DataFrame, rng: np.random.Generator
+) -> None:
+    """Check of some tables that neither the order of rows nor that of columns matters."""
+    if rng.random() < 0.85:
+        return
+    by_column = table.iloc[:, rng.permutation(table.shape[1])]
+    evidence, where = -detector.score_samples(table), rng.permutation(len(table))
+    again = ADMERCS(**parameters).fit(by_column)
+    assert np.array_equal(-again.score_samples(by_column), evidence), "order of columns"
+    by_row = table.iloc[where]
+    again = ADMERCS(**parameters).fit(by_row)
+    assert np.allclose(-again.score_samples(by_row), evidence[where], 1e-6, 1e-9), "order of rows"
 
 
 # ----------------------------------------------------------------------------------------- running

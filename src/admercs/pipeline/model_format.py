@@ -386,10 +386,13 @@ def _contexts_and_references_fit(model: Model) -> Iterator[Check]:
     contexts, references = model.contexts, model.references
     ends = np.array([model.forest.below(node).stop for node in contexts.leaf], np.int64)
     yield "contexts/leaf", (ends[:-1] <= contexts.leaf[1:]).all()
+    slot = model.likelihoods.slot[model.scoring.own[contexts.leaf]]
+    yield "contexts/leaf", (slot >= 0).all()
     yield "contexts/low", (contexts.low < contexts.high).all()
     target = np.searchsorted(model.forest.root, contexts.leaf, side="right") - 1
     # A range of categories is one of them.
-    is_code = np.isfinite(contexts.high) & _is_nominal(model)[target]
+    is_range = np.isfinite(contexts.low) | np.isfinite(contexts.high)
+    is_code = is_range & _is_nominal(model)[target]
     n_codes = np.array([n_values(column) for column in model.schema.used])[target]
     codes = contexts.high[is_code]
     fits = (codes >= 1) & (codes <= n_codes[is_code]) & (codes == np.rint(codes))
@@ -403,6 +406,7 @@ def _contexts_and_references_fit(model: Model) -> Iterator[Check]:
         yield "ranks/edges", (ranks.edges[1:] > ranks.edges[:-1])[_inside(ranks.first)].all()
         fits = len(ranks.place) == len(ranks.edges) + 2 * len(ranks.is_nominal)
         yield "ranks/place", fits and np.array_equal(ranks.is_compared, ~is_facet)
+        yield "references/profile", not references.profile[is_facet].any()
         yield "references", len(references.row) > 1
 
 
