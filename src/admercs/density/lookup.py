@@ -162,16 +162,27 @@ def read_likelihood(
 def in_groups(
     ready: ReadyLikelihoods, columns: Ints, n_rows: int
 ) -> list[tuple[slice | Ints, int]]:
-    """Part columns into groups that are read in one call, each with its first column.
+    """Part ascending columns into groups that are read in one call, each with its first column.
 
-    These are single columns; but of few rows, all continuous columns are read as if they were one.
+    Continuous columns that follow each other are read as if they were one, and the others one by
+    one. Of few rows, all continuous columns are read together.
     """
-    together = (ready.likelihoods.kind[columns] == CONTINUOUS) & (n_rows <= FEW_ROWS)
-    groups: list[tuple[slice | Ints, int]] = [
-        (slice(m, m + 1), m) for m in columns[~together].tolist()
-    ]
-    some = columns[together]
-    return [*groups, (some, int(some[0]))] if len(some) else groups
+    if n_rows <= FEW_ROWS:
+        continuous = ready.likelihoods.kind[columns] == CONTINUOUS
+        some = columns[continuous]
+        single = [(slice(m, m + 1), m) for m in columns[~continuous].tolist()]
+        return [*single, (some, int(some[0]))] if len(some) else [*single]
+    return [*runs_of_columns(ready.likelihoods.kind, columns)]
+
+
+def runs_of_columns(kind: Array, columns: Ints) -> list[tuple[slice, int]]:
+    """Part ascending columns of some kinds into runs, each with its first, see `in_groups`."""
+    if not len(columns):
+        return []
+    continuous = kind[columns] == CONTINUOUS
+    follows = continuous[1:] & continuous[:-1] & (np.diff(columns) == 1)
+    runs = np.split(columns, np.flatnonzero(~follows) + 1)
+    return [(slice(int(run[0]), int(run[-1]) + 1), int(run[0])) for run in runs]
 
 
 def entries(likelihoods: Likelihoods, slot: int, x: Floats) -> Floats:

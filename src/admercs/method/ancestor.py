@@ -59,9 +59,10 @@ class AncestorStep:
             still = there < np.minimum(so_far[odder], marginal[odder])
             so_far[odder[still]] = there[still]
             speaker[odder[still]] = ANCESTOR
-            shape = views.leaf[group].shape
-            views.log_omega[group] = so_far.reshape(shape)
-            views.speaker[group] = speaker.reshape(shape)
+            if not isinstance(group, slice):  # copies, and not the memory of the views
+                shape = views.leaf[group].shape
+                views.log_omega[group] = so_far.reshape(shape)
+                views.speaker[group] = speaker.reshape(shape)
 
 
 @kernel

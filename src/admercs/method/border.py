@@ -16,7 +16,7 @@ import numpy as np
 
 from admercs._compile import kernel
 from admercs.arrays import Floats, Ints, ShortInts
-from admercs.density.lookup import ReadyLikelihoods
+from admercs.density.lookup import ReadyLikelihoods, runs_of_columns
 from admercs.method.tail import LoneValues, read_lowered
 from admercs.method.views import BlockViews
 from admercs.trees.forest import Forest
@@ -70,38 +70,52 @@ class BorderStep:
         most: float,
     ) -> None:  # fmt: skip
         self._forest, self._zones, self._own, self._lone = forest, zones, own, lone
-        self._trees, self._most = np.flatnonzero(np.diff(forest.root) > 1), math.log(most)
+        known = own.likelihoods if isinstance(own, ReadyLikelihoods) else own
+        self._whole, self._most = np.diff(forest.root) == 1, math.log(most)
+        self._runs = runs_of_columns(known.kind, np.arange(forest.n_trees))
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.log_omega``; where the whole table finds a value odder, nothing changes."""
-        forest, zones = self._forest, self._zones
+        forest, zones, (n_columns, n_rows) = self._forest, self._zones, views.block.shape
         is_odd = (views.log_omega < self._most) & (views.log_omega < views.marginal)
-        for m in self._trees[is_odd[self._trees].any(axis=1)].tolist():
-            log_omega, odd = views.log_omega[m], np.flatnonzero(is_odd[m])
-            across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
-            # Only the arrays it needs: each argument takes time to compile.
-            look_across(
-                int(forest.root[m]), forest.feature, forest.threshold, zones.lower, zones.upper,
-                forest.subset, forest.missing_left, forest.left, forest.right, forest.subsets,
-                views.block, odd, across, nearness,
-            )  # fmt: skip
-            found = across >= 0
-            odd = odd[found]
-            there = read_lowered(self._lone, self._own, m, across[found], views.block[m, odd])
-            smoothed = np.minimum(there + np.log(nearness[found]), self._most)
-            log_omega[odd] = np.maximum(log_omega[odd], smoothed)
+        is_odd[self._whole] = False
+        odd = np.flatnonzero(is_odd)
+        across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
+        # Only the arrays it needs: each argument takes time to compile.
+        look_across(
+            forest.root, forest.feature, forest.threshold, zones.lower, zones.upper,
+            forest.subset, forest.missing_left, forest.left, forest.right, forest.subsets,
+            views.block, odd, across, nearness,
+        )  # fmt: skip
+        found = across >= 0
+        odd, across, nearness = odd[found], across[found], nearness[found]
+        x, there = views.block.ravel()[odd], np.empty(len(odd))
+        first_of = np.searchsorted(odd, n_rows * np.arange(n_columns + 1))
+        for columns, first in self._runs:
+            some = slice(first_of[columns.start], first_of[columns.stop])
+            read_lowered(self._lone, self._own, first, across[some], x[some], there[some])
+        smoothed = np.minimum(there + np.log(nearness), self._most)
+        log_omega = views.log_omega.ravel()
+        log_omega[odd] = np.maximum(log_omega[odd], smoothed)
 
 
 @kernel
 def look_across(  # type: ignore[no-untyped-def]
-    root, feature, threshold, lower, upper, subset, missing_left, left, right, subsets,
-    block, rows, across, nearness,
+    roots, feature, threshold, lower, upper, subset, missing_left, left, right, subsets,
+    block, cells, across, nearness,
 ):  # fmt: skip
-    """Write the leaf across the nearest border of each row, or -1, and how near it is."""
+    """Write the leaf across the nearest border of each cell, or -1, and how near it is.
+
+    Cells are ascending numbers of tree x row.
+    """
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
-    for k in range(np.uint64(len(rows))):
+    n_rows, tree, first = np.uint64(block.shape[1]), np.uint64(0), np.uint64(0)
+    for k in range(np.uint64(len(cells))):
         across[k] = -1
-        row = np.uint64(rows[k])
+        while np.uint64(cells[k]) >= first + n_rows:
+            tree += np.uint64(1)
+            first += n_rows
+        row, root = np.uint64(cells[k]) - first, roots[tree]
         best = 0.0
         other = -1
         crossed = False

@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.arrays import Array, Bools, Bytes, Codes, Floats, Ints, Keys, scramble
+from admercs.arrays import FEW_ROWS, Array, Bools, Bytes, Codes, Floats, Ints, Keys, scramble
 from admercs.method.settings import Isolation, Neighbours
-from admercs.table.bins import Binning, encode
+from admercs.table.bins import Binning, EdgeGrid, encode, make_grid
 
 Distances = NDArray[np.signedinteger]
 
@@ -45,6 +45,7 @@ UNLIKE = TOP_RANK // 2
 UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
 TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
 TOGETHER_AT_LEAST = 32  # references in one turn of a compiled loop
+SIDE_BY_SIDE = 64  # rows whose bytes are brought together: one line of the cache of each column
 HALF_RANK = 0.5  # rows that are all alike are not infinitely near
 NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
 
@@ -84,12 +85,17 @@ class RankDistance(NamedTuple):
         """The number of columns that are compared."""
         return int(np.count_nonzero(self.is_compared))
 
-    def profile(self, values: Floats) -> Bytes:
-        """Return the byte of each value (columns x rows)."""
-        codes = zip(values, self._ranked.tolist(), pairwise(self.first.tolist()), strict=True)
-        return self.of_codes(
-            [encode(x, self.edges[slice(*own)]) if ranked else x for x, ranked, own in codes]
-        )
+    def profile(self, values: Floats, grids: Sequence[EdgeGrid | None] = ()) -> Bytes:
+        """Return the byte of each value (columns x rows); `grids` save time where there are any."""
+        if grids:
+            known = zip(values, grids, strict=True)
+            return self.of_codes([x if grid is None else grid.encode(x) for x, grid in known])
+        codes = zip(values, self._edges, strict=True)
+        return self.of_codes([x if own is None else encode(x, own) for x, own in codes])
+
+    def grids(self) -> list[EdgeGrid | None]:
+        """Return grids over the edges of the columns that are compared by rank."""
+        return [None if own is None else make_grid(own) for own in self._edges]
 
     def of_codes(self, codes: Sequence[Array]) -> Bytes:
         """Return the byte of each code (columns x rows); nominal codes may be working values."""
@@ -100,6 +106,12 @@ class RankDistance(NamedTuple):
             first, last = self.first[m] + 2 * m, self.first[m + 1] + 2 * m + 2
             np.take(self.place[first:last], codes[m], out=out[m])
         return out
+
+    @property
+    def _edges(self) -> list[Floats | None]:
+        """The edges of the columns that are compared by rank."""
+        own = zip(self._ranked.tolist(), pairwise(self.first.tolist()), strict=True)
+        return [self.edges[slice(*some)] if ranked else None for ranked, some in own]
 
     @property
     def _ranked(self) -> Bools:
@@ -171,7 +183,12 @@ class ReferenceRows:
 
     def compare(self, values: Floats) -> Nearest:
         """Compare rows (columns x rows) with the reference rows."""
-        return self.compare_profile(self.ranks.profile(values))
+        grids = self._grids if values.shape[1] > FEW_ROWS else ()
+        return self.compare_profile(self.ranks.profile(values, grids))
+
+    @cached_property
+    def _grids(self) -> list[EdgeGrid | None]:
+        return self.ranks.grids()
 
     def compare_profile(self, profile: Bytes, weigh: bool = False) -> Nearest:
         """Compare rows that are given as bytes; `weigh` asks for the weights of the references."""
@@ -182,8 +199,9 @@ class ReferenceRows:
             np.empty((n_rows if weigh else 0, n_references)),
         )  # fmt: skip
         compare_rows(
-            np.ascontiguousarray(profile[compared].T), theirs, is_nominal, has_none, self.scales,
-            excess, n_references, np.empty(len(excess), _distance_type(len(compared), len(excess))),
+            profile, compared, theirs, is_nominal, has_none, self.scales, excess, n_references,
+            np.empty((SIDE_BY_SIDE, len(compared)), np.uint8),
+            np.empty(len(excess), _distance_type(len(compared), len(excess))),
             np.empty(len(excess), np.int64), *nearest,
         )  # fmt: skip
         return nearest
@@ -369,23 +387,28 @@ def draw_lots(values: Floats) -> Keys:
 
 @kernel
 def compare_rows(  # type: ignore[no-untyped-def]
-    profile, reference, is_nominal, has_none, scales, excess, n_references, away, near_by,
-    distance, evidence, last, weight,
+    profile, columns, reference, is_nominal, has_none, scales, excess, n_references, tile, away,
+    near_by, distance, evidence, last, weight,
 ):  # fmt: skip
-    """Compare rows (rows x columns) with the first of some reference rows (columns x references).
+    """Compare some columns of rows with the first of some reference rows (columns x references).
 
     A training row is not its own neighbour: of rows that are just alike one is passed over. The
     weights of references fall with the distance, to nothing beyond the last near row. They are
     whole numbers: sums of them, times what is passed on, are exact in any order.
     """
-    n_columns = profile.shape[1]
+    n_columns, n_tile = len(columns), np.int64(len(tile))
     nowhere = (TOP_RANK + 1) * n_columns  # further away than any row
     kind = away.dtype.type
-    for i in range(profile.shape[0]):
+    for i in range(profile.shape[1]):
+        if i % n_tile == 0:
+            for m in range(n_columns):
+                column = profile[columns[m], i : i + n_tile]
+                for k in range(len(column)):
+                    tile[k, m] = column[k]
         for r in range(len(away)):
             away[r] = 0 if r < n_references else nowhere
         for m in range(n_columns):
-            own, theirs = profile[i, m], reference[m]
+            own, theirs = tile[i % n_tile, m], reference[m]
             if is_nominal[m] or own == NO_VALUE:
                 for r in range(len(away)):
                     away[r] += UNLIKE if theirs[r] != own else 0

@@ -186,7 +186,8 @@ class Scorer:
         for group, first in in_groups(self._own, np.arange(len(block)), block.shape[1]):
             nodes, x, out = leaf[group].ravel(), block[group].ravel(), log_omega[group].ravel()
             read_lowered(self._lone, self._own, first, nodes, x, out)
-            log_omega[group] = out.reshape(leaf[group].shape)
+            if not isinstance(group, slice):  # a copy, and not the memory of these columns
+                log_omega[group] = out.reshape(leaf[group].shape)
         return log_omega
 
     def look(self, m: int, leaf: ShortInts, x: Floats) -> Floats:
@@ -216,7 +217,8 @@ class Scorer:
             for group, first in in_groups(self._whole_table, others, block.shape[1]):
                 nodes, x, out = leaf[group].ravel(), block[group].ravel(), marginal[group].ravel()
                 read_likelihood(self._whole_table, first, nodes, x, out)
-                marginal[group] = out.reshape(leaf[group].shape)
+                if not isinstance(group, slice):
+                    marginal[group] = out.reshape(leaf[group].shape)
         relation = np.full(block.shape if self._relates else 0, -1, np.int32)
         views = BlockViews(leaf, block, log_omega, marginal, [], speaker, relation)
         for step in self._steps:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from admercs._compile import kernel, read_only
 from admercs.arrays import FEW_ROWS, Array, Bools, Floats, Ints, ShortInts
@@ -81,10 +82,32 @@ def encode_column(values: Floats, column: Column, edges: Floats) -> Array:
 
 def encode(values: Floats, edges: Floats) -> Array:
     """Return the code of each value: 0 for NaN, else 1 + the number of edges below it."""
-    code_type = np.uint8 if len(edges) < MAX_BINS else np.uint16
     if len(values) <= FEW_ROWS:
-        return np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values)).astype(code_type)
-    n_cells = _CELLS if len(values) > _CELLS else 64
+        codes = np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values))
+        return codes.astype(np.uint8 if len(edges) < MAX_BINS else np.uint16)
+    return make_grid(edges, _CELLS if len(values) > _CELLS else 64).encode(values)
+
+
+class EdgeGrid(NamedTuple):
+    """A grid of cells over the edges of a column, from which codes are found."""
+
+    middle: float
+    spread: float
+    below_cell: NDArray[np.uint16]  # how many edges lie below each cell
+    padded: Floats  # the edges, and infinities behind them
+    longest: int  # the first step of a search within a cell
+    n_edges: int
+
+    def encode(self, values: Floats) -> Array:
+        """Return the code of each value, as `encode` does."""
+        values = read_only(np.ascontiguousarray(values, dtype=np.float64))
+        codes = np.empty(len(values), np.uint8 if self.n_edges < MAX_BINS else np.uint16)
+        _encode(values, *self[:-1], codes)
+        return codes
+
+
+def make_grid(edges: Floats, n_cells: int = 1 << 12) -> EdgeGrid:
+    """Make a grid over the edges of a column."""
     quarters = edges[np.arange(1, 4) * len(edges) // 4] if len(edges) else np.zeros(3)
     middle, spread = float(quarters[1]), float(0.5 * quarters[2] - 0.5 * quarters[0])
     # The cells of the edges on a grid that is ever wider towards the ends of a column. A value at
@@ -99,10 +122,7 @@ def encode(values: Floats, edges: Floats) -> Array:
     below_cell = (np.cumsum(in_cell) - in_cell).astype(np.uint16)
     longest = 2 ** int(in_cell.max()).bit_length() // 2
     padded = np.append(edges, np.full(2 * longest, np.inf))
-    values = read_only(np.ascontiguousarray(values, dtype=np.float64))
-    codes = np.empty(len(values), code_type)
-    _encode(values, middle, spread, below_cell, padded, longest, codes)
-    return codes
+    return EdgeGrid(middle, spread, below_cell, padded, longest, len(edges))
 
 
 @kernel
