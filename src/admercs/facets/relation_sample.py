@@ -11,7 +11,7 @@ from admercs.arrays import Floats, Ints, Keys, scramble
 from admercs.facets.relations import Formula, plain_numbers
 from admercs.table.frame import Frame
 
-BLOCK = 65_536  # rows that are looked at together
+BLOCK = 8192  # rows that are looked at together: their numbers stay in the cache
 
 
 class NumberSample(NamedTuple):

@@ -121,7 +121,7 @@ class RelationSearch:
         for c in range(self.n_columns - 1):
             ratio = logs[c] - logs[c + 1 :]
             n = np.isfinite(ratio).sum(axis=1)
-            middle = np.nanmedian(np.where(n[:, None] > 0, ratio, 0.0), axis=1, keepdims=True)
+            middle = _medians(ratio)[:, None]
             near = abs(ratio - middle) <= 2 * (slack[c] + slack[c + 1 :])
             fits = (near.sum(axis=1) >= 0.7 * n) & (n >= LEAST_ROWS)
             fits &= self.is_date[c + 1 :] == self.is_date[c]
@@ -186,9 +186,16 @@ class RelationSearch:
             sums = values[:, rows] @ weights[: len(rows)]
             width = rounding[:, rows] @ abs(weights[: len(rows)])
             total, both = sums[first] + sums[second], width[first] + width[second]
+            known = np.flatnonzero(~np.isnan(total + both))
+            order = known[np.argsort(total[known])]
+            total, both = total[order], both[order]
+            widest = both.max(initial=0.0)
             for c in [j for j in columns if self.is_smooth[j]]:
-                near = np.flatnonzero(abs(total - sums[c]) <= both + width[c])
-                a, b = first[near], second[near]
+                most = (widest + width[c]) * (1 + LAST_DIGITS)  # rounding must not lose any
+                low, high = np.searchsorted(total, [sums[c] - most, sums[c] + most])
+                some = slice(max(0, low - 1), high + 1)
+                near = abs(total[some] - sums[c]) <= both[some] + width[c]
+                a, b = first[order[some][near]], second[order[some][near]]
                 apart = abs(quick[a] + quick[b] - quick[c])
                 fits = (apart <= slack[a] + slack[b] + slack[c]).sum(axis=1)
                 enough = fits >= (self.settings.exact_share - 0.1) * np.isfinite(apart).sum(axis=1)
@@ -295,19 +302,38 @@ def smallest_unit(values: Floats) -> float:
     (0.01, 1.0)
     """
     values = values[np.isfinite(values)]
+    if not len(values):
+        return 0.0
     sizes = abs(values[values != 0])
     usual = float(np.median(sizes)) if len(sizes) else 1.0
+    largest = float(abs(values).max(initial=0.0))
     for digits in range(MOST_DIGITS + 1):
-        scaled = values * 10.0**digits
-        if abs(scaled).max(initial=0.0) > 1e12:
+        if largest * 10.0**digits > 1e12:
             return 0.0
         # What is left of a difference is zero, but a column of tiny numbers is not.
         zero = min(1.0, usual * 10.0**digits)
-        is_whole = abs(scaled - np.rint(scaled)) <= LAST_DIGITS * np.maximum(zero, abs(scaled))
-        # A few malformed numbers do not change how a column is written.
-        if is_whole.mean() >= 0.99:
+        # A few malformed numbers do not change how a column is written. Mostly some rows tell.
+        most = 0.01 * len(values)
+        if _n_broken(values[:QUICK_ROWS], digits, zero) > most + 1:
+            continue
+        if (len(values) - _n_broken(values, digits, zero)) / len(values) >= 0.99:
             return float(10.0**-digits)
     return 0.0
+
+
+def _n_broken(values: Floats, digits: int, zero: float) -> int:
+    """Return how many numbers have more digits behind the decimal point."""
+    scaled = values * 10.0**digits
+    is_whole = abs(scaled - np.rint(scaled)) <= LAST_DIGITS * np.maximum(zero, abs(scaled))
+    return len(values) - int(np.count_nonzero(is_whole))
+
+
+def _medians(values: Floats) -> Floats:
+    """Return the median of each row, missing values aside; 0 where all are missing."""
+    n = values.shape[1] - np.isnan(values).sum(axis=1)
+    ordered, rows = np.sort(values, axis=1), np.arange(len(values))
+    low, high = (ordered[rows, np.maximum(k, 0) // 2] for k in (n - 1, n))
+    return np.where(n > 0, np.where(n % 2, low, (low + high) / 2), 0.0)
 
 
 def plainest(value: float, slack: float) -> float:

@@ -92,11 +92,19 @@ def fit_trimmed(inputs: Floats, target: Floats, central: float) -> tuple[Floats,
         weights = solved / scale
         constant = float(level - weights @ middle)
         away = abs(target - (weights @ inputs + constant))
-        central_rows = np.sort(np.argsort(away, kind="stable")[:n_kept])
+        central_rows = _smallest(away, n_kept)
         if np.array_equal(central_rows, kept):
             break
         kept = central_rows
     return weights, constant, kept
+
+
+def _smallest(values: Floats, n: int) -> Ints:
+    """Return the places of the n smallest values, ascending; of equal ones the first."""
+    last = np.partition(values, n - 1)[n - 1]
+    rows = np.flatnonzero(values <= last)
+    more = len(rows) - n
+    return np.delete(rows, np.flatnonzero(values[rows] == last)[-more:]) if more > 0 else rows
 
 
 def fit_linear(inputs: Floats, target: Floats, central: float) -> LinearFit:
