@@ -115,5 +115,6 @@ class RowsInPieces:
         work: Callable[[list[int]], list[Any]],
         n_items: int,
         most: int | None = None,
+        few: int = 0,
     ) -> list[Any]:
         return work(list(range(n_items)))

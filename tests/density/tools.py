@@ -165,7 +165,9 @@ def fit_one(x: Floats, settings: Density = PAPER) -> Likelihoods:
 def plan_one(forest: Forest, target: int = 0, scorers: Scorers | None = None) -> TargetPlan:
     """Plan the distributions of the root and of all nodes that score a leaf of one tree."""
     scoring = [(scorers or {}).get(int(leaf), int(leaf)) for leaf in forest.leaves(target)]
-    return plan_target(forest, target, np.unique([int(forest.root[target]), *scoring]))
+    return plan_target(
+        forest, target, np.unique([int(forest.root[target]), *scoring]), forest.stops()
+    )
 
 
 def density_curve(fitted: Likelihoods, slot: int, points: Floats) -> Floats:

@@ -7,11 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admercs.arrays import Ints
 from admercs.method.feedback import UNIT
-from admercs.method.ranges import CodeRange, best_range
+from admercs.method.ranges import CodeRange, best_ranges
 from admercs.table.bins import encode
 
 codes = st.lists(st.tuples(st.integers(0, 5), st.floats(0, 3)), min_size=2, max_size=9)
+
+
+def of_one(counts: Ints, excess: Ints, n_categories: int, least: float) -> CodeRange | None:
+    """Return the best range of the second of two leaves; the first has no rows."""
+    both = (np.stack([np.zeros_like(each), each]) for each in (counts, excess))
+    none, found = best_ranges(*both, np.array([0, n_categories]), least)
+    assert none is None
+    return found
 
 
 @given(per_code=codes, least=st.sampled_from([0.5, 1.75]))
@@ -23,7 +32,7 @@ def test_of_numbers_the_range_with_most_beyond_the_least(
     beyond = excess - int(least * UNIT) * counts
     n = len(counts)
     amounts = [beyond[a : b + 1].sum() for a in range(1, n) for b in range(a, n)]
-    found = best_range(counts, excess, 0, least)
+    found = of_one(counts, excess, 0, least)
     if max(amounts) <= 0:
         assert found is None
         return
@@ -43,7 +52,7 @@ def test_of_categories_a_single_one_and_never_the_rare_ones(
     beyond = excess - int(1.75 * UNIT) * counts
     n_categories = max(1, len(counts) - 1 - grouped)
     known = beyond[1 : n_categories + 1]
-    found = best_range(counts, excess, n_categories, 1.75)
+    found = of_one(counts, excess, n_categories, 1.75)
     if known.max() <= 0:
         assert found is None
     else:
@@ -55,7 +64,7 @@ def test_of_categories_a_single_one_and_never_the_rare_ones(
 def test_a_range_ends_with_a_value_that_rows_have() -> None:
     counts = np.array([3, 5, 0, 0, 4, 0, 4, 0, 9])
     excess = np.array([0, 0, 0, 0, 16, 0, 12, 0, 0]) * int(UNIT)
-    assert best_range(counts, excess, 0, 1.75) == CodeRange(4, 6, 8)
+    assert of_one(counts, excess, 0, 1.75) == CodeRange(4, 6, 8)
 
 
 @pytest.mark.parametrize(("first", "last"), [(1, 1), (1, 4), (2, 3), (3, 4), (4, 4)])

@@ -41,14 +41,16 @@ class TargetPlan(NamedTuple):
         return int(self.leaf_index.max()) + 1
 
 
-def plan_target(forest: Forest, target: int, nodes: Ints) -> TargetPlan:
-    """Plan the distributions of some nodes of one tree: ascending node numbers, the root first."""
+def plan_target(forest: Forest, target: int, nodes: Ints, stops: Ints) -> TargetPlan:
+    """Plan the distributions of some nodes of one tree: ascending node numbers, the root first.
+
+    `stops` are those of the forest, see there.
+    """
     start, stop = int(forest.root[target]), int(forest.root[target + 1])
     is_leaf = forest.feature[start:stop] < 0
     leaf_index = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
     leaves_before = pointers(is_leaf.astype(np.int64))
-    end = np.array([forest.below(node).stop for node in nodes])
-    first, last = leaves_before[nodes - start], leaves_before[end - start]
+    first, last = leaves_before[nodes - start], leaves_before[stops[nodes] - start]
     return TargetPlan(target, start, nodes, leaf_index, first, last)
 
 

@@ -33,7 +33,7 @@ from admercs.density.tables import tabulate
 from admercs.method.settings import Density
 from admercs.table.columns import Column
 
-_TOGETHER = 128  # slots: estimated in one go they stay in the cache
+_TOGETHER = 256  # slots: estimated in one go they stay in the cache
 _OUT_OF_SIGHT = 1000.0  # widths of the column's core; no kernel reaches that far
 
 

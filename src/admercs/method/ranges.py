@@ -37,24 +37,33 @@ class CodeRange(NamedTuple):
         return low, high
 
 
-def best_range(counts: Ints, excess: Ints, n_categories: int, least: float) -> CodeRange | None:
-    """Return the range of codes whose rows stand out most, if any do.
+def best_ranges(
+    counts: Ints, excess: Ints, n_categories: Ints, least: float
+) -> list[CodeRange | None]:
+    """Return for some leaves the range of codes whose rows stand out most, if any do.
 
-    `counts` and `excess` are the rows per code and their excess evidence in fixed point. What
-    exceeds the `least` mean excess is added up; of numbers a range is searched, of categories a
-    single one. Missing values belong to no range, nor do rare categories that share a code.
+    `counts` and `excess` (leaves x codes) are the rows per code and their excess evidence in fixed
+    point. What exceeds the `least` mean excess is added up; of numbers (no categories) a range is
+    searched, of categories a single one. Missing values belong to no range, nor do rare categories
+    that share a code.
     """
-    beyond = (excess - int(least * UNIT) * counts)[1:]
-    if n_categories:
-        first = last = int(beyond[:n_categories].argmax())
-        best = int(beyond[first])
-    else:
-        total = np.cumsum(beyond)
-        before = np.append(0, total[:-1])
-        gain = total - np.minimum.accumulate(before)
-        last = int(gain.argmax())
-        first = last - int(before[last::-1].argmin())  # no code in front that no row has
-        best = int(gain[last])
-    if best <= 0:
-        return None
-    return CodeRange(first + 1, last + 1, int(counts[first + 1 : last + 2].sum()))
+    beyond = (excess - int(least * UNIT) * counts)[:, 1:]
+    total, place, leaf = (
+        np.cumsum(beyond, axis=1),
+        np.arange(beyond.shape[1]),
+        np.arange(len(counts)),
+    )
+    before = total - beyond
+    smallest = np.minimum.accumulate(before, axis=1)
+    last = (total - smallest).argmax(axis=1)
+    # No code in front that no row has: the last of equal beginnings.
+    begins = (before == smallest[leaf, last][:, None]) & (place <= last[:, None])
+    first = begins.shape[1] - 1 - begins[:, ::-1].argmax(axis=1)
+    is_category = place < n_categories[:, None]
+    single = np.where(is_category, beyond, np.iinfo(np.int64).min).argmax(axis=1)
+    first, last = (np.where(n_categories > 0, single, each) for each in (first, last))
+    up_to = np.cumsum(counts, axis=1)
+    n_rows = up_to[leaf, last + 1] - up_to[leaf, first]
+    best = np.where(n_categories > 0, beyond[leaf, first], total[leaf, last] - before[leaf, first])
+    found = zip((first + 1).tolist(), (last + 1).tolist(), n_rows.tolist(), strict=True)
+    return [CodeRange(*each) if pays else None for each, pays in zip(found, best > 0, strict=True)]

@@ -51,7 +51,8 @@ class RowParts(NamedTuple):
     codes: Kept
     leaves: Kept
     keys: Kept  # of `reference_sample`
-    base: Kept  # their evidence without that of contexts
+    base: Kept  # their evidence without that of contexts …
+    model: Model  # … by this model
 
 
 class Wanted(NamedTuple):
@@ -76,7 +77,7 @@ def find_references(
     chosen, most = np.unique(drawn, return_counts=True)
     wanted = Wanted(sample.keys[chosen], most, float(rows.quantiles(kept.base, MIDDLE)[0]))
     parts = kept.codes, kept.leaves, kept.keys, rows.first_rows()
-    told = rows.read("references", told_of_piece, *parts, shared=(model, wanted))
+    told = rows.read("references", told_of_piece, *parts, shared=(kept.model, wanted))
     return make_references(settings, ranks, rows.merge(merge_told, told))
 
 
@@ -86,7 +87,7 @@ def told_of_piece(
 ) -> Told:  # fmt: skip
     """Find the rows of a piece that references stand for, and what they pass on."""
     here, reference = find_keys(keys, wanted.keys)
-    scorer, cells = Scorer(model), [np.empty((0, len(codes)))]
+    scorer, cells = model.once(Scorer), [np.empty((0, len(codes)))]
     for start in range(0, len(here), BLOCK):
         some = here[start : start + BLOCK]
         parts = scorer.score_alone(table.some(some), leaves.of(some))

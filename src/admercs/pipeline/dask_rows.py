@@ -149,7 +149,14 @@ class RowsOnDask(Rows):
 
         return counted_quantiles(levels, sum(self._n_rows), count)
 
-    def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
+    def for_each(
+        self,
+        phase: str,
+        work: Work,
+        n_items: int,
+        most: int | None = None,
+        few: int = 0,  # noqa: ARG002 (all at once)
+    ) -> list[Any]:
         """Work on batches of at most `most` items, one batch after the other."""
         step = max(1, n_items if most is None else most)
         results: list[Any] = []

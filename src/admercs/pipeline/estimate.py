@@ -19,6 +19,8 @@ from admercs.table.prepared import Prepared
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest, Leaves
 
+FEW_VALUES = 400_000  # of several targets: their densities are estimated together
+
 
 class Target(NamedTuple):
     """A target and its scoring nodes."""
@@ -32,10 +34,12 @@ def plan_targets(
     schema: Schema, binning: Binning, forest: Forest, scoring: ScoringNodes
 ) -> list[Target]:
     """Return what is estimated: each target in each of its scoring nodes."""
-    return [
-        Target(counts.plan_target(forest, m, scoring.of_tree(forest, m)), column, binning.edges[m])
-        for m, column in enumerate(schema.used)
+    stops = forest.stops()
+    plans = [
+        counts.plan_target(forest, m, scoring.of_tree(forest, m), stops)
+        for m in range(forest.n_trees)
     ]
+    return [Target(plans[m], column, binning.edges[m]) for m, column in enumerate(schema.used)]
 
 
 def estimate_likelihoods(
@@ -46,6 +50,7 @@ def estimate_likelihoods(
         "densities",
         lambda batch: _estimate(rows, codes, leaves, [targets[m] for m in batch], method),
         len(targets),
+        few=FEW_VALUES,
     )
     return assemble(parts, [target.plan.nodes for target in targets], n_nodes)
 

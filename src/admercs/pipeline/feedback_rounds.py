@@ -6,7 +6,7 @@ the rows are scored in turn until nothing changes (`iterate`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from admercs.arrays import Bools, Codes, Floats, Ints
 from admercs.method.feedback import UNIT, Contexts, ExcessScale, context_evidence, log_scores
 from admercs.method.odds import log_complement
-from admercs.method.ranges import CodeRange, best_range
+from admercs.method.ranges import CodeRange, best_ranges
 from admercs.method.settings import Feedback, NoisyOr, Odds, Ranges
 from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Kept, Rows
@@ -60,6 +60,7 @@ class ContextSearch:
         # A relation scores cells by how its residual looks there: its leaves are no groups of rows.
         trees = np.repeat(np.arange(self.forest.n_trees), np.diff(self.forest.root))
         self.is_leaf = self.forest.is_leaf & ~np.isin(trees, list(model.related))
+        self._tree, self._stop = trees, self.forest.stops()
         self.n_columns = self.forest.n_trees - len(model.related)
         self.is_whole = np.isin(nodes, self.whole[self.is_leaf])
         self.ranges: CodeRanges = {}
@@ -98,10 +99,10 @@ class ContextSearch:
         # Both at once: to learn what is left out the table has to be read.
         self._leave_out(gappy | chosen)
         late = []
-        for leaf, (counts, excess) in self._by_code(list(gappy)):
-            if excess.sum() < least * counts.sum():
-                whole[leaf] = groups[leaf] = False
-                late += [leaf] if possible[leaf] else []
+        for leaves, counts, excess in self._by_code(list(gappy)):
+            for k in np.flatnonzero(excess.sum(axis=1) < least * counts.sum(axis=1)).tolist():
+                whole[leaves[k]] = groups[leaves[k]] = False
+                late += [leaves[k]] if possible[leaves[k]] else []
         again = self._own_columns(self._best_ranges(late, least_rows), ranges)
         self._leave_out(again)
         self.ranges = self._best_ranges(chosen | again, least_rows)
@@ -135,27 +136,29 @@ class ContextSearch:
                 "own columns", leave_out, self.leaves, self.partly, shared=(self.model, omissions)
             )
 
-    def _by_code(self, leaves: Sequence[int]) -> Iterator[tuple[int, Ints]]:
-        """Yield for leaves, per code of their target, the rows and their excess (2 x codes)."""
+    def _by_code(self, leaves: list[int]) -> Iterator[tuple[list[int], Ints, Ints]]:
+        """Yield leaves with the rows of each code of their target and their excess."""
         n_codes = int(self.binning.n_codes.max())
         step = max(1, MOST_SUMS // (2 * n_codes))
         for start in range(0, len(leaves), step):
             some = leaves[start : start + step]
             kept = self.rows.keep(
                 "", excess_by_code, self.codes, self.leaves, self.base, self.partly,
-                shared=([self.forest.below(leaf) for leaf in some], n_codes, self._excess),
+                shared=([slice(leaf, self._stop[leaf]) for leaf in some], n_codes, self._excess),
             )  # fmt: skip
-            yield from zip(some, self.rows.merge(np.add.reduce, kept), strict=True)
+            yield some, *self.rows.merge(np.add.reduce, kept).transpose(1, 0, 2)
 
     def _best_ranges(self, leaves: Iterable[int], least_rows: int) -> CodeRanges:
         """Return the range of each leaf whose rows stand out most, if there is one."""
         found = {}
-        for leaf, (counts, excess) in self._by_code(list(leaves)):
-            column = self.model.schema.used[self.forest.tree_of(leaf)]
-            n_categories = len(column.categories) if column.role == "nominal" else 0
-            best = best_range(counts, excess, n_categories, self._least)
-            if best is not None and least_rows <= best.n_rows < counts.sum():
-                found[leaf] = best
+        for some, counts, excess in self._by_code(list(leaves)):
+            columns = (self.model.schema.used[tree] for tree in self._tree[some].tolist())
+            own = [len(each.categories) if each.role == "nominal" else 0 for each in columns]
+            n_rows = counts.sum(axis=1).tolist()
+            ranges = best_ranges(counts, excess, np.array(own), self._least)
+            for leaf, best, n in zip(some, ranges, n_rows, strict=True):
+                if best is not None and least_rows <= best.n_rows < n:
+                    found[leaf] = best
         return found
 
     def _contexts(self, whole: Bools) -> Contexts:
@@ -196,15 +199,33 @@ def excess_by_code(
     codes: Codes, leaves: Leaves, base: Floats, partly: dict[int, LeafRows], some: list[slice],
     n_codes: int, excess: tuple[ExcessScale, float],
 ) -> Ints:  # fmt: skip
-    """Return for some leaves the rows of a piece and their excess per code of the target."""
+    """Return for some leaves the rows of a piece and their excess per code of the target.
+
+    Leaves of which nothing is left out have no rows in common.
+    """
     (scale, cap), sums = excess, np.zeros((len(some), 2, n_codes), np.int64)
+    starts = np.array([nodes.start for nodes in some])
+    trees, terms = np.searchsorted(leaves.root, starts, side="right") - 1, scale.capped(base, cap)
+    whole: dict[int, list[int]] = {}
     for place, nodes in enumerate(some):
-        leaf = partly.get(nodes.start) or LeafRows(leaves.rows_in(nodes))
-        tree = np.searchsorted(leaves.root, nodes.start, side="right") - 1
-        code = codes[tree][leaf.rows]
-        terms = scale.times(leaf.share).capped(base[leaf.rows] - leaf.less, cap)
+        if nodes.start not in partly:
+            whole.setdefault(int(trees[place]), []).append(place)
+    for tree, own in whole.items():
+        # All leaves of a tree at once, as if each code of each leaf were a code of its own.
+        at = np.full(leaves.root[tree + 1] - leaves.root[tree], -1, np.int32)
+        for k, place in enumerate(own):
+            at[some[place].start - leaves.root[tree] : some[place].stop - leaves.root[tree]] = k
+        number = at[leaves.number[tree]]
+        rows = np.flatnonzero(number >= 0)
+        key, n = number[rows] * n_codes + codes[tree][rows], len(own) * n_codes
+        sums[own, 0] = np.bincount(key, minlength=n).reshape(-1, n_codes)
+        sums[own, 1] = np.bincount(key, weights=terms[rows], minlength=n).reshape(-1, n_codes)
+    for place in [k for k, nodes in enumerate(some) if nodes.start in partly]:
+        leaf = partly[some[place].start]
+        code, share = codes[trees[place]][leaf.rows], scale.times(leaf.share)
+        weights = share.capped(base[leaf.rows] - leaf.less, cap)
         sums[place, 0] = np.bincount(code, minlength=n_codes)
-        sums[place, 1] = np.bincount(code, weights=terms, minlength=n_codes)
+        sums[place, 1] = np.bincount(code, weights=weights, minlength=n_codes)
     return sums
 
 
@@ -213,7 +234,7 @@ def leave_out(
     omissions: dict[int, Omission],
 ) -> dict[int, LeafRows]:  # fmt: skip
     """Return the rows of some leaves, and what is left out of the evidence about them."""
-    scorer, found = Scorer(model), {}
+    scorer, found = model.once(Scorer), {}
     for leaf, (columns, share) in omissions.items():
         rows = leaves.rows_in(model.forest.below(leaf))
         left = 1 - (share or 0.0) * len(columns) / model.forest.n_trees

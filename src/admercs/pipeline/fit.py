@@ -90,13 +90,14 @@ def fit_model(
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
     base, keys, strongest = (rows.pick(scored, k) for k in range(3))
-    evidence, n_iter = base, 1
+    evidence, n_iter, first = base, 1, model
     if method.feedback is not None:
         search = ContextSearch(rows, model, binning, codes, leaves, evidence)
         contexts, evidence, n_iter = iterate(search, search.find(smallest_leaf), method.feedback)
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
-    ranks, kept = rank_columns(model, binning, code_counts), RowParts(codes, leaves, keys, base)
+    kept = RowParts(codes, leaves, keys, base, first)
+    ranks = rank_columns(model, binning, code_counts)
     model, evidence = compare_rows(rows, model, ranks, kept, evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))

@@ -117,10 +117,13 @@ class Rows(ABC):
         """Return exact quantiles of the numbers of all pieces, as ``numpy.quantile`` does."""
 
     @abstractmethod
-    def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
+    def for_each(
+        self, phase: str, work: Work, n_items: int, most: int | None = None, few: int = 0
+    ) -> list[Any]:
         """Call `work` for batches of the items 0 … n − 1; join the lists it returns.
 
-        `most` is the largest batch that fits into memory together; None: all.
+        `most` is the largest batch that fits into memory together; None: all. In memory, items of
+        up to `few` rows altogether are worked on together where threads have enough to do.
         """
 
 
@@ -235,10 +238,14 @@ class RowsInMemory(Rows):
         """Return quantiles of the numbers."""
         return sorted_quantiles(kept[0], levels)
 
-    def for_each(self, phase: str, work: Work, n_items: int, most: int | None = None) -> list[Any]:
+    def for_each(
+        self, phase: str, work: Work, n_items: int, most: int | None = None, few: int = 0
+    ) -> list[Any]:
         """Work on one item after the other, in threads; on some together where rows are few."""
         results: list[Any] = []
-        step = max(1, min(most or MOST, MOST, FEW_ROWS // max(1, self.frame.n_rows)))
+        n_rows = max(1, self.frame.n_rows)
+        together = max(FEW_ROWS // n_rows, min(few // n_rows, n_items // (2 * self.n_jobs)))
+        step = max(1, min(most or MOST, MOST, together))
         batches = [list(range(k, min(n_items, k + step))) for k in range(0, n_items, step)]
         with ThreadPoolExecutor(self.n_jobs) as pool:
             try:

@@ -124,6 +124,14 @@ class Forest(NamedTuple):
             last = int(self.right[last])
         return slice(int(node), last + 1)
 
+    def stops(self) -> Ints:
+        """Return for each node one past the last that lies below it, see `below`."""
+        right, stops = self.right.tolist(), list(range(1, len(self.right) + 1))
+        for node in range(len(right) - 1, -1, -1):
+            if right[node] >= 0:
+                stops[node] = stops[right[node]]
+        return np.array(stops, np.int64)
+
     def path(self, node: int | np.integer) -> list[int]:
         """Return the nodes from the root down to ``node``, both included."""
         nodes = [int(node)]
