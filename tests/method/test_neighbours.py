@@ -210,7 +210,14 @@ def test_isolation_is_the_formula() -> None:
     )
     assert np.ptp(by_column[:, ~told], axis=0).max() < 1e-12
     parts = Scorer(model.model_).score(values)
-    np.testing.assert_array_equal(parts.isolation, by_column)
+    usual = known.usually_apart(0.25)
+    beyond, _ = known.credit(values, alone, np.zeros(len(alone)), usual)
+    np.testing.assert_array_equal(parts.isolation, beyond)
+    # Three quarters of the rows differ less than is usual, in each column.
+    assert ((apart <= usual[:, None]).mean(axis=1) >= 0.7).all()
+    np.testing.assert_allclose(beyond.sum(axis=0), alone, rtol=1e-9)
+    far = told & (apart > usual[:, None]).any(axis=0)
+    assert not beyond[:, far][(apart <= usual[:, None])[:, far]].any()
     without = Scorer(fit(table, NO_ISOLATION).model_).score(values)
     assert without.isolation is None
     np.testing.assert_array_equal(without.pattern, parts.pattern)

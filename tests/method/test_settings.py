@@ -46,6 +46,7 @@ OPTIONAL: dict[str, Any] = {
     "neighbours": None,
     "neighbours.isolation": None,
     "relations": None,
+    "credit": None,
     "marginal": False,
     "purest": True,
     "trees.price": None,
@@ -123,7 +124,10 @@ def test_without_a_step_tables_are_fitted_scored_explained_saved_and_loaded(
     # The step matters here: to scores of rows, or at least to those of contexts.
     contexts = [each.model_.contexts.log_lambda for each in (model, default)]
     same = np.array_equal(model.scores_, default.scores_) and np.array_equal(*contexts)
-    assert same == (name == "feedback.effective_size")  # no context here has more than 50 rows
+    # No context here has more than 50 rows, and credit is about cells only.
+    assert same == (name in ("feedback.effective_size", "credit"))
+    cells = model.score_cells(table), default.score_cells(table)
+    assert np.array_equal(*cells) == (name == "feedback.effective_size")
     for row in model.explain(table.head(30), top=None):
         assert sum(r.evidence for r in row.reasons) == pytest.approx(row.evidence, abs=1e-9)
     assert isinstance(model.contexts_, list)

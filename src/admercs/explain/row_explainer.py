@@ -87,7 +87,7 @@ class RowExplainer:
         self._told = {
             m: self._used[source] for m, source in sources.items() if source in self._used
         }
-        self.cells: Floats = sum(self.evidence.values())
+        self.cells = parts.cells()
         self.association = association(parts)
         self._involved = cache(lambda m, node: frozenset((m, *self.access.ranges(node))))
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))

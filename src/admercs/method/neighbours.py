@@ -7,7 +7,7 @@ column, for k = 5 and for k = 5% of the references. With z the larger of
 
 over both k and M the number of columns, a row has evidence log(1 + a (e^z − 1)). The larger k finds
 small groups of rows that are near each other and far from everything else. Evidence is credited to
-the columns in which the nearest rows differ.
+the columns in which the nearest rows differ more than is usual.
 
 *Neighbour evidence*: a context is about a few columns. Anomalies of one kind are alike in many,
 each a little odd in other columns than the next, and no context may hold just them. With its own
@@ -47,6 +47,7 @@ TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
 TOGETHER_AT_LEAST = 32  # references in one turn of a compiled loop
 SIDE_BY_SIDE = 64  # rows whose bytes are brought together: one line of the cache of each column
 HALF_RANK = 0.5  # rows that are all alike are not infinitely near
+ENOUGH = 1000  # references that tell how far rows are usually from their nearest ones
 NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
 
 
@@ -234,11 +235,13 @@ class ReferenceRows:
         both = np.hypot(own, others) + own
         return np.divide(others * others, both, out=np.zeros_like(own), where=others > 0)
 
-    def credit(self, values: Floats, isolation: Floats, added: Floats) -> tuple[Floats, Floats]:
+    def credit(
+        self, values: Floats, isolation: Floats, added: Floats, usual: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         """Credit what is said of rows to columns: two arrays of columns x rows.
 
-        Isolation belongs to the columns in which the nearest rows differ, neighbour evidence to
-        those that they are odd in.
+        Isolation belongs to the columns in which the nearest rows differ, and as far as they do
+        more than is `usual`; neighbour evidence to those that they are odd in.
         """
         n_rows = len(isolation)
         alone = np.repeat(isolation[None] / len(values), len(values), axis=0)
@@ -254,6 +257,9 @@ class ReferenceRows:
             share = np.divide(added[rows], total, out=np.zeros(len(rows)), where=total > 0)
             passed[:, rows] = (said * share[:, None]).T
             apart = self._apart(profile, nearest)
+            if usual is not None:
+                beyond = np.maximum(0.0, apart - usual[:, None])
+                apart = np.where(beyond.any(axis=0), beyond, apart)
             total = apart.sum(axis=0)
             some = (total > 0) & (isolation[rows] > NEGLIGIBLE)
             alone[:, rows[some]] = isolation[rows[some]] * (apart[:, some] / total[some])
@@ -268,6 +274,15 @@ class ReferenceRows:
         """Return how far the nearest rows are away, added up, by column (columns x rows)."""
         profile = self.ranks.profile(values)
         return self._apart(profile, self.compare_profile(profile))
+
+    def usually_apart(self, share: float) -> Floats:
+        """Return how far all but a share of the rows are from their nearest ones, by column."""
+        # The same rows whatever their order.
+        some = np.lexsort(self.profile)[:: max(1, len(self.row) // ENOUGH)]
+        profile, step = self.profile[:, some], max(1, TOGETHER // len(self.row))
+        parts = (profile[:, k : k + step] for k in range(0, len(some), step))
+        apart = [self._apart(part, self.compare_profile(part)) for part in parts]
+        return np.asarray(np.quantile(np.concatenate(apart, axis=1), 1 - share, axis=1))
 
     def _apart(self, profile: Bytes, nearest: Nearest) -> Floats:
         near = self.ranks.distances(profile, self.profile) <= nearest.last[:, :1]

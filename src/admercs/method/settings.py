@@ -264,6 +264,18 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
+class Credit:
+    """To which cells the evidence of a row belongs."""
+
+    # What such a share of a column exceeds is usual there: the difference from the nearest rows,
+    # and, where columns are not all of numbers, the evidence of numbers and facets.
+    usual: Inner = 0.25
+    times: float = 4.0  # what exceeds it so many times is notable, …
+    share: Share = 0.25  # … and at least this share of all evidence
+    level: float = 0.2  # evidence that cells may have without being notable
+
+
+@dataclass(frozen=True)
 class Relations:
     """Columns that follow from others: what is sought."""
 
@@ -337,6 +349,7 @@ class Method:
     feedback: Feedback | None = field(default_factory=Feedback)
     neighbours: Neighbours | None = field(default_factory=Neighbours)
     relations: Relations | None = field(default_factory=Relations)
+    credit: Credit | None = field(default_factory=Credit)
     flagging: Flagging = field(default_factory=Flagging)
 
     def change(self, values: dict[str, Any]) -> Method:
@@ -441,6 +454,7 @@ PAPER = Method(
     feedback=Feedback(spread=None, effective_size=None, most=None, candidates=None, ranges=None),
     neighbours=None,
     relations=None,
+    credit=None,
 )
 
 # The dataclasses of this module by their names.

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from admercs.arrays import Floats, Keys
+from admercs.arrays import Floats, Ints, Keys
 from admercs.method.border import find_zones
+from admercs.method.credit import LEVELS, add_counts, usual_evidence
 from admercs.method.scoring_nodes import ScoringNodes, find_scoring_nodes
 from admercs.method.settings import Method
 from admercs.pipeline.column_order import order_columns
@@ -89,10 +90,11 @@ def fit_model(
     )
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
-    base, keys, strongest = (rows.pick(scored, k) for k in range(3))
+    base, keys, strongest, above = (rows.pick(scored, k) for k in range(4))
     evidence, n_iter, first = base, 1, model
+    model = replace(model, usual_evidence=_usual(method, rows.merge(add_counts, above), model))
     if method.feedback is not None:
-        search = ContextSearch(rows, model, binning, codes, leaves, evidence)
+        search = ContextSearch(rows, first, binning, codes, leaves, evidence)
         contexts, evidence, n_iter = iterate(search, search.find(smallest_leaf), method.feedback)
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
@@ -106,15 +108,23 @@ def fit_model(
 
 def score_piece(
     table: Prepared, leaves: Leaves, model: Model, n_jobs: int
-) -> tuple[Floats, Keys, Floats]:
+) -> tuple[Floats, Keys, Floats, Ints]:
     """Return what pieces tell of their rows when they are scored first.
 
-    That is their evidence, their keys (none where rows are not compared), and the evidence of the
-    oddest value of each.
+    That is their evidence, their keys (none where rows are not compared), the evidence of the
+    oddest value of each, and how many values of each attribute have how much evidence.
     """
     keys = np.empty((table.n_rows if model.method.neighbours is not None else 0, 2), np.uint64)
-    evidence, strongest = score_strongest(model, table, n_jobs, leaves, keys)
-    return evidence, keys, strongest
+    counts = [np.zeros((len(model.schema.used), len(LEVELS)), np.int64)]
+    above = None if model.method.credit is None else counts
+    evidence, strongest = score_strongest(model, table, n_jobs, leaves, keys, above)
+    return evidence, keys, strongest, add_counts(counts)
+
+
+def _usual(method: Method, counts: Ints, model: Model) -> Floats:
+    """Return the evidence that is usual for the values of each attribute."""
+    share = 0.5 if method.credit is None else method.credit.usual
+    return usual_evidence(counts, model.n_rows, share)
 
 
 def _redundant(rows: Rows, sample: RowSample, forest: Forest, scoring: ScoringNodes) -> Keys:

@@ -12,11 +12,13 @@ import numpy as np
 from admercs.arrays import Bools, Floats, Ints, Keys
 from admercs.density.likelihoods import Likelihoods
 from admercs.facets.relations import RELATION, formula_of
+from admercs.facets.text_shape import TEXT_PARTS
 from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
 from admercs.method.neighbours import ReferenceRows
 from admercs.method.scoring_nodes import ScoringNodes
 from admercs.method.settings import Method
+from admercs.table.columns import Column
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
 
@@ -44,6 +46,8 @@ class Model:
     references: ReferenceRows | None = None
     # Of the evidence of the training rows, at the levels `QUANTILE_LEVELS`.
     evidence_quantiles: Floats = field(default_factory=lambda: np.empty(0))
+    # Per attribute: the evidence that is usual for its values, see `method/credit.py`.
+    usual_evidence: Floats = field(default_factory=lambda: np.empty(0))
 
     @cached_property
     def _made(self) -> dict[Any, Any]:
@@ -66,6 +70,14 @@ class Model:
     def is_facet(self) -> Bools:
         """Whether an attribute is made of the table's columns."""
         return np.array([column.facet is not None for column in self.schema.used])
+
+    @property
+    def by_degree(self) -> Bools:
+        """Whether some evidence is usual for the values of an attribute: numbers, forms of texts.
+
+        A rare category has it because it is rare, and a facet that is stated because of an error.
+        """
+        return np.array([_by_degree(column) for column in self.schema.used])
 
     @property
     def positions(self) -> Ints:
@@ -99,3 +111,9 @@ class Model:
     def credited(self) -> Ints:
         """The place of the table's column that the evidence of each attribute is credited to."""
         return np.array([column.sources[0] for column in self.schema.used], np.int64)
+
+
+def _by_degree(column: Column) -> bool:
+    if column.facet is None:
+        return column.role == "numeric"
+    return column.facet.kind in TEXT_PARTS or not (column.facet.is_stated or column.categories)

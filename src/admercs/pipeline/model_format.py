@@ -114,6 +114,7 @@ MEMBERS = (
     Member("references/usual", "<f8", "2", 0, MAX_EVIDENCE),
     Member("redundant", "<u8", "nodes"),
     Member("evidence_quantiles", "<f8", str(len(QUANTILE_LEVELS)), 0, special="inf"),
+    Member("usual_evidence", "<f8", "columns", 0, MAX_EVIDENCE),
 )
 
 

@@ -12,7 +12,8 @@ The order of the steps:
 8. `odds`: the least likely view becomes evidence;
 9. `strongest view`: of a column and its facets, the one with most evidence counts;
 10. `contexts`: anomalous contexts add evidence to their rows;
-11. `neighbours`: rows far from all others have more, and those like odd rows.
+11. `neighbours`: rows far from all others have more, and those like odd rows;
+12. `credit`: what is said of a row as a whole belongs to some of its cells.
 
 A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
 Every row is computed on its own, so results do not depend on how a table is cut.
@@ -22,15 +23,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from admercs.arrays import FEW_ROWS, Bytes, Floats, Keys, ShortInts
+from admercs.arrays import FEW_ROWS, Bytes, Floats, Ints, Keys, ShortInts
+from admercs.density.likelihoods import NOMINAL
 from admercs.density.lookup import in_groups, make_ready, read_likelihood
 from admercs.method.ancestor import AncestorStep, undiscount
 from admercs.method.border import BorderStep
 from admercs.method.broken_relations import RelationStep
+from admercs.method.credit import CellCredit, count_above
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest, ReferenceRows
@@ -67,9 +71,12 @@ class Parts(NamedTuple):
     isolation: Floats | None = None  # the same by column
     neighbours: Floats | None = None
     relation: ShortInts | None = None  # the attribute of the relation whose view counts, or -1
+    credited: Floats | None = None  # the evidence of cells, where that is not their own alone
 
     def cells(self) -> Floats:
         """Return the evidence per column and row."""
+        if self.credited is not None:
+            return self.credited
         parts = (self.pattern, self.context, self.isolation, self.neighbours)
         return sum_in_order([part for part in parts if part is not None])
 
@@ -134,6 +141,11 @@ class Scorer:
         self._has_marginal = (np.diff(forest.root) > 1) & method.marginal
         self._lone, self._contexts, self._tail = None, None, None
         self._cells = views_of_cells(model.credited)
+        is_nominal, usual = likelihoods.kind == NOMINAL, model.usual_evidence
+        self._credit: CellCredit | None = None
+        if method.credit is not None and len(usual) and is_nominal.any():
+            usual = np.where(model.by_degree, usual, 0.0)
+            self._credit = CellCredit(model.credited, usual, method.credit)
         self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
         if method.tail is not None:
@@ -175,10 +187,21 @@ class Scorer:
             parts = parts._replace(alone=alone, passed=passed)
             if cells:
                 zero = np.zeros_like(own)
-                by_column, added = known.credit(block, zero if alone is None else alone, passed)
+                said = (zero if alone is None else alone), passed
+                by_column, added = known.credit(block, *said, self._usually_apart)
                 parts = parts._replace(neighbours=added)
                 parts = parts if alone is None else parts._replace(isolation=by_column)
+        if cells and self._credit is not None:
+            credited = self._credit.cells(parts.pattern, parts.isolation, parts.evidence())
+            parts = parts._replace(credited=credited)
         return parts
+
+    @cached_property
+    def _usually_apart(self) -> Floats | None:
+        credit, known = self._method.credit, self._references
+        if credit is None or known is None:
+            return None
+        return known.usually_apart(credit.usual)
 
     def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
         """Return log ω of the values of a block by the leaves' own scoring nodes."""
@@ -259,11 +282,12 @@ def score_evidence(
 
 def score_strongest(
     model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None,
-    keys: Keys | None = None,
+    keys: Keys | None = None, above: list[Ints] | None = None,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the evidence of each row, and that of its oddest value alone.
 
-    `keys` receives the keys of the rows (see `reference_sample`), where these are wanted.
+    `keys` receives the keys of the rows (see `reference_sample`), and `above` how many values have
+    how much evidence (see `credit`), where these are wanted.
     """
     scorer = model.once(Scorer)
     evidence, strongest = np.empty((2, table.n_rows))
@@ -276,6 +300,8 @@ def score_strongest(
         parts = scorer.score(block, leaf, cells=False)
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
+        if above is not None:
+            above.append(count_above(parts.pattern))
         if keys is not None and len(keys):
             key_rows([block[m] for m in own_values], keys[start:stop])
 
