@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from admercs.arrays import Floats, Ints, Keys
+from admercs.density.likelihoods import NOMINAL
 from admercs.method.border import find_zones
 from admercs.method.credit import LEVELS, add_counts, usual_evidence
 from admercs.method.scoring_nodes import ScoringNodes, find_scoring_nodes
@@ -116,7 +117,8 @@ def score_piece(
     """
     keys = np.empty((table.n_rows if model.method.neighbours is not None else 0, 2), np.uint64)
     counts = [np.zeros((len(model.schema.used), len(LEVELS)), np.int64)]
-    above = None if model.method.credit is None else counts
+    is_wanted = model.method.credit is not None and bool((model.likelihoods.kind == NOMINAL).any())
+    above = counts if is_wanted else None
     evidence, strongest = score_strongest(model, table, n_jobs, leaves, keys, above)
     return evidence, keys, strongest, add_counts(counts)
 
