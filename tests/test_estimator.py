@@ -333,6 +333,31 @@ def test_clean_data_is_hardly_flagged(shape: str, n: int, m: int) -> None:
     assert np.mean(shares) <= 0.01
 
 
+PLANTED = {
+    "normal": lambda rng, X: X,
+    "log-normal": lambda rng, X: np.exp(X / 2),
+    "uniform": lambda rng, X: rng.uniform(size=X.shape),
+    "clusters": lambda rng, X: X + 4 * rng.integers(0, 3, (len(X), 1)),
+}
+
+
+@pytest.mark.parametrize("shape", PLANTED)
+def test_ten_per_cent_far_above_the_rest_are_flagged(shape: str) -> None:
+    planted, hits, flagged = 100, [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1000, 2)) @ rng.normal(size=(2, 6)) + 0.5 * rng.normal(size=(1000, 6))
+        X = PLANTED[shape](rng, X)
+        spread = np.quantile(X, 0.9, axis=0) - np.quantile(X, 0.1, axis=0)
+        change = rng.choice([-1, 1], (planted, 6)) * rng.uniform(1.5, 4, (planted, 6))
+        X[:planted] += spread * change * (rng.random((planted, 6)) < 0.6)
+        found = ADMERCS().fit_predict(X) == -1
+        hits.append(found[:planted].sum())
+        flagged.append(found.sum())
+    assert np.sum(hits) >= 0.5 * 3 * planted
+    assert np.sum(hits) >= 0.8 * np.sum(flagged)
+
+
 def test_progress_is_told(cars: pd.DataFrame, capsys) -> None:  # type: ignore[no-untyped-def]
     phases: list[str] = []
     ADMERCS(verbose=lambda phase, done, total: phases.append(phase)).fit(cars)

@@ -24,7 +24,7 @@ def automatic_threshold(quantiles: Quantiles, flagging: Flagging) -> float:
     It is the evidence that an ordinary row exceeds with a chance of 1 in 500 if evidence has an
     exponential tail. If more than 1% of the rows exceed that, the tail is heavier. Then the rows
     are flagged that stand out: the largest share of them, at most a quarter, whose last row has
-    twice the evidence that a quarter more rows have at least. If no rows stand out, 1% are
+    1.8 times the evidence that a quarter more rows have at least. If no rows stand out, 1% are
     flagged.
     """
     exponential = suspicious_from(quantiles, flagging)
