@@ -30,7 +30,7 @@ def test_dict_is_ready_for_json(model, table) -> None:
     row = made["rows"][0]
     assert list(row) == [
         "label", "score", "evidence", "percentile", "reasons", "rest", "n_rest", "by_association",
-        "cells", "repairs", "repair_text",
+        "cells", "repairs", "repair_text", "beyond_training",
     ]  # fmt: skip
     repair = next(row["repairs"][0] for row in made["rows"] if row["repairs"])
     assert list(repair) == [

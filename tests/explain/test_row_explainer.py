@@ -129,6 +129,16 @@ def test_percentiles_follow_the_evidence(model, table) -> None:
     assert abs(percentiles[len(rows) // 2] - 50) < 2
 
 
+def test_only_new_rows_are_more_anomalous_than_all_training_rows(model, table) -> None:
+    assert not any(row.beyond_training for row in model.explain(table, top=0))
+    oddest = max(model.explain(table, top=0), key=lambda row: row.evidence)
+    assert "than all other rows of the table" in str(oddest)
+    odder = table.loc[[oddest.label]].assign(**{"pay (kEUR)": 9e5})
+    (row,) = model.explain(odder)
+    assert row.beyond_training
+    assert "more anomalous than all training rows" in str(row)
+
+
 def test_rows_that_are_alike_are_not_more_anomalous_than_each_other() -> None:
     pets = pd.DataFrame({"pet": ["dog"] * 60 + ["cat"] * 30 + ["emu"] * 10})
     rows = ADMERCS().fit(pets).explain(pets)

@@ -75,7 +75,7 @@ def _row_lines(row: Any, style: Style) -> list[str]:
     head = f"{style.bold(label)}   {style.accent(score)}   evidence {row.evidence:.1f}"
     if row.evidence <= 0:
         return [f"{style.bold(label)}   {score}   nothing unusual"]
-    rank = ", ".join(filter(None, (rank_text(row.percentile), association_text(row))))
+    rank = ", ".join(filter(None, (rank_text(row), association_text(row))))
     room = style.width - len(f"{label}   {score}   evidence {row.evidence:.1f}   ")
     lines = [f"{head}   {style.dim(rank)}"] if len(rank) <= room else [head, f"     {rank}"]
     if row.repair_text:

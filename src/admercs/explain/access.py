@@ -199,6 +199,10 @@ class ModelAccess:
         equal = known[first] <= evidence * (1 + _SAME)
         return 100.0 * np.where(equal, np.minimum(levels, QUANTILE_LEVELS[first]), levels)
 
+    def is_beyond_training(self, evidence: float) -> bool:
+        """Tell whether a row has more evidence than any training row."""
+        return bool(evidence > self.model.evidence_quantiles[-1] * (1 + _SAME))
+
     def odd_neighbours(self, values: Floats) -> tuple[Ints, Floats]:
         """Return the numbers of the training rows a row is compared with, and what each adds."""
         known: Any = self.model.references  # only asked of models that compare rows

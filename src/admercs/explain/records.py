@@ -75,11 +75,13 @@ def score_text(score: float) -> str:
     return f"{int(score * 10**decimals) / 10**decimals:.{decimals}f}".rstrip("0")
 
 
-def rank_text(percentile: float) -> str:
+def rank_text(row: Any) -> str:
     """Compare a row with the training table."""
-    if percentile >= 100:
+    if row.beyond_training:
+        return "more anomalous than all training rows"
+    if row.percentile >= 100:
         return "more anomalous than all other rows of the table"
-    shown = int(percentile * 10) / 10 if percentile > 99 else int(percentile)
+    shown = int(row.percentile * 10) / 10 if row.percentile > 99 else int(row.percentile)
     return f"more anomalous than {shown:g}% of the table"
 
 
@@ -239,6 +241,7 @@ class RowExplanation(Record):
     cells: Mapping[str, float] = field(default_factory=dict)  # evidence per attribute; adds up too
     repairs: tuple[Repair, ...] = ()  # the one that removes most evidence first
     repair_text: str = ""  # the first one as a sentence, where the row is odd mainly because of it
+    beyond_training: bool = False  # whether no training row has as much evidence
 
     def _rest(self) -> tuple[str, str]:
         """Count the reasons that are not listed; also return their share."""
@@ -251,7 +254,7 @@ class RowExplanation(Record):
         head = [label_text(self.label), f"score {score_text(self.score)}"]
         if self.evidence <= 0:
             return "   ".join([*head, "nothing unusual"])
-        head += [rank_text(self.percentile), association_text(self)]
+        head += [rank_text(self), association_text(self)]
         lines = ["   ".join(filter(None, head))]
         lines += [f"  {self.repair_text}"] if self.repair_text else []
         for rank, reason in enumerate(self.reasons, 1):
@@ -261,7 +264,7 @@ class RowExplanation(Record):
         return "\n".join([*lines, f"     and {rest}   ({share})"] if rest else lines)
 
     def _repr_html_(self) -> str:
-        note = rank_text(self.percentile) if self.evidence > 0 else "nothing unusual"
+        note = rank_text(self) if self.evidence > 0 else "nothing unusual"
         head = (
             f"<strong>{escape(label_text(self.label))}</strong> &ensp;score "
             f'{escape(score_text(self.score))} &ensp;<span style="{_MUTED}">{escape(note)}</span>'

@@ -125,6 +125,7 @@ class RowExplainer:
             cells=_by_name(self.names, cells),
             repairs=repairs,
             repair_text=repairs[0].text if is_told else "",
+            beyond_training=self.access.is_beyond_training(evidence),
         )
 
     def _merged_views(

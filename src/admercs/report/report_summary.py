@@ -148,7 +148,7 @@ class _ListedRows:
             "score": row.score,
             "evidence": round(row.evidence, 4),
             "percentile": round(row.percentile, 4),
-            "standing": rank_text(row.percentile),
+            "standing": rank_text(row),
             "flagged": row.evidence > self.digest.threshold,
             "association": row.by_association,
             "values": rows.texts[k],
