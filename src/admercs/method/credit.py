@@ -64,8 +64,10 @@ class CellCredit:
 
     def __init__(self, credited: Ints, usual: Floats, settings: Credit) -> None:
         self._settings = settings
-        found = np.unique(credited, return_index=True, return_inverse=True)
-        self._first, self._column = found[1], found[2].tolist()
+        # Columns in the order of their attributes, which does not depend on where they stand.
+        self._first = np.sort(np.unique(credited, return_index=True)[1])
+        places = {column: k for k, column in enumerate(credited[self._first].tolist())}
+        self._column = [places[column] for column in credited.tolist()]
         self._ordinary = (settings.times * usual)[:, None]
 
     def cells(self, pattern: Floats, isolation: Floats | None, evidence: Floats) -> Floats:
