@@ -208,3 +208,16 @@ def test_any_cell_of_a_broken_relation_may_be_the_wrong_one() -> None:
             r.column == "vat" and r.expected == pytest.approx(truth.loc[row, "vat"])
             for r in repairs
         )
+
+
+def test_what_is_expected_is_written_like_the_values_of_the_column() -> None:
+    rng = np.random.default_rng(0)
+    pieces = rng.integers(2, 40, 800).astype(float)
+    price = np.round(rng.uniform(3, 60, 800), 1)
+    table = pd.DataFrame({"pieces": pieces, "price": price, "amount": np.round(pieces * price, 1)})
+    table.loc[3] = 20, 25.4, 20 * 22.9
+    repairs = ADMERCS().fit(table).explain(table.loc[[3]])[0].repairs
+    expected = {each.column: each.expected for each in repairs}
+    assert (expected["price"], expected["amount"]) == (22.9, 508.0)
+    # No whole number of pieces of this price has the amount.
+    assert repairs[0].column != "pieces"

@@ -29,6 +29,9 @@ DAY = dt.date
         (5.0, 1.0, 100.0, ""),  # anything is typical
         (500.0, 10.0, 90.0, ""),  # what is typical is as wide as the slip is long
         (4356.0, -7.5, 7.5, ""),  # around zero nothing is so many times too large
+        (6000.0, -15.4, 15.4, ""),
+        (12.0, -3.4, 12.0, ""),
+        (280.0, 0.0, 30.0, ""),
         (True, 10.0, 10.0, ""),
     ],
 )

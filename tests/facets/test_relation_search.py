@@ -71,6 +71,27 @@ def test_the_order_of_rows_and_columns_does_not_matter(seed: int) -> None:
     assert {each[2:] for each in found} == {each[2:] for each in search(table)}
 
 
+def test_a_sum_is_found_beside_many_wrong_values() -> None:
+    rng = np.random.default_rng(0)
+    table = np.round(rng.lognormal(3, 1, (4, 1000)), 2)
+    table[3] = np.round(table[:3].sum(axis=0), 2)
+    table[3, :40] = rng.permutation(table[3, :40])
+    found = [each for each in search(table) if each.exact]
+    assert [(each.form, each.sources[0], each.weights) for each in found] == [
+        ("linear", 3, (1.0, 1.0, 1.0))
+    ]
+    assert found[0].units == (0.01,) * 4
+
+
+def test_rows_off_a_line_are_no_rest_to_be_left_out() -> None:
+    # A cross: a fifth of the rows lie on another line.
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 2000))
+    y = np.where(rng.random(2000) < 0.2, -x, x) + 0.2 * noise
+    assert search(np.array([x, y])) == []
+    assert len(search(np.array([x, x + 0.5 * noise]))) == 1
+
+
 def test_what_follows_exactly_is_not_said_roughly_too() -> None:
     rng = np.random.default_rng(0)
     b, c = rng.uniform(90, 110, (2, 1000))

@@ -14,7 +14,7 @@ from admercs.facets.relation_sample import count_satisfied, merge_number_samples
 from admercs.facets.relations import Formula, formula_of, relation_facet
 from admercs.table import read_frame
 
-SUM = Formula("linear", (0, 1, 2), (1.0, 1.0), 0.0, 0.005, True, 0.01)
+SUM = Formula("linear", (0, 1, 2), (1.0, 1.0), 0.0, 0.005, True, 0.01, (0.01, 0.01, 0.01))
 
 
 def test_residuals_within_rounding_are_zero() -> None:
@@ -60,11 +60,26 @@ def test_what_a_file_says_is_checked() -> None:
     assert not facet_fits(facet, "integer", kinds, used)
     assert formula_of(facet) == SUM
     good = facet.settings
-    for place, wrong in enumerate(["cube", (1.0,), np.inf, -1.0, 1, -1.0, 98, 101]):
+    for place, wrong in enumerate(["cube", (1.0,), np.inf, -1.0, 1, -1.0, (0.01,), 98, 101]):
         settings = (*good[:place], wrong, *good[place + 1 :])
         assert not facet_fits(replace(facet, settings=settings), "float", kinds, used), place
+    for units in ((0.01, 0.01, -1.0), (0.01, 0.01, 10.0), (0.01, 0.01, np.nan)):
+        settings = (*good[:6], units, *good[7:])
+        assert not facet_fits(replace(facet, settings=settings), "float", kinds, used), units
     for sources in ((0, 1), (0, 1, 1), (0, 1, 3), (0, 1, -1), (0, 1, True), ()):
         assert not facet_fits(replace(facet, sources=sources), "float", kinds, used)
+
+
+def test_a_right_value_is_written_like_the_others_of_its_column() -> None:
+    # 3 pieces at 4.20 are 12.60: for an amount of 13.50 there is a price, but no number of pieces.
+    form = Formula("product", (0, 1, 2), tolerance=0.005, units=(0.01, 1.0, 0.1))
+    row = [np.array([13.5]), np.array([3.0]), np.array([4.2])]
+    amount, pieces, price = (float(form.right_values(place, row)[0]) for place in range(3))
+    assert (amount, price) == (12.6, 4.5)
+    assert np.isnan(pieces)
+    # What holds roughly is no exact number, and columns without a unit are not rounded.
+    for changed in (form._replace(exact=False), form._replace(units=(0.0, 0.0, 0.0))):
+        assert changed.right_values(1, row) == pytest.approx(13.5 / 4.2)
 
 
 def test_dates_are_counted_in_days() -> None:

@@ -427,10 +427,10 @@ def test_facets_survive(with_facets: Path, tmp_path: Path) -> None:
         ("spelling", "settings", [[["a", 0]], [], 3, 2000, 100, 4.0]),
         ("spelling", "settings", [[["a", 1]], [], 3, 2000, 100, float("nan")]),
         ("spelling", "settings", [[["a" * 4000, 1]] * 80, [], 3, 2000, 4000, 4.0]),
-        ("relation", "settings", ["linear", [1e999], 0.0, 0.0, True, 1.0, 9, 9]),
-        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, float("nan"), 9, 9]),
-        ("relation", "settings", ["order", [1.0], 0.0, 0.0, True, 1.0, 9, 9]),
-        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, 1.0, 8, 9]),
+        ("relation", "settings", ["linear", [1e999], 0.0, 0.0, True, 1.0, [], 9, 9]),
+        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, float("nan"), [], 9, 9]),
+        ("relation", "settings", ["order", [1.0], 0.0, 0.0, True, 1.0, [], 9, 9]),
+        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, 1.0, [], 8, 9]),
     ],
 )
 def test_facets_that_make_no_sense(

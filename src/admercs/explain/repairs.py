@@ -17,7 +17,9 @@ from admercs.pipeline.repair_search import Replacement
 
 Unknown = dict[int, str | None]  # categories that the model does not know, by attribute
 
-_EXACT_DECIMALS, _LAST_DIGITS = 4, 1e-12  # of a value that is computed from others
+# Of a value that is computed from others: its decimals, and the units of its last digit by which it
+# may differ from these.
+_EXACT_DECIMALS, _LAST_DIGITS = 4, 4
 _PER_RANGE = 10  # an expected number is written in so many steps of what is typical
 _RARE = 0.005  # a category or one of few numbers that so many rows have is no slip
 _TIME_STEPS = (86_400, 3_600, 60, 1)  # seconds
@@ -55,8 +57,9 @@ class RepairWords:
         if node is not None and access.continuous[cell] and not math.isnan(value):
             holds = (ends for ends in access.typical_region(node) if ends[0] <= value <= ends[1])
             region = next(holds, region)
-            exact = round(value + words.column.origin, _EXACT_DECIMALS) - words.column.origin
-            if words.is_number and abs(exact - value) <= _LAST_DIGITS * max(1e3, abs(value)):
+            origin = words.column.origin
+            exact = round(value + origin, _EXACT_DECIMALS) - origin
+            if words.is_number and abs(exact - value) <= _LAST_DIGITS * math.ulp(value + origin):
                 value = exact  # by a relation: the likeliest value of a density has many digits
             else:
                 if region[1] - region[0] < PEAK * access.bandwidth(node):

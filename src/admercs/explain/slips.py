@@ -88,7 +88,10 @@ def _of_number(own: float, low: float, high: float) -> str:
 
 
 def _is_narrow(low: float, high: float, factor: float, narrow: float) -> bool:
-    """Tell whether the ends of a range are much closer to each other than a factor apart."""
+    """Tell whether the ends of a range are much closer to each other than a factor apart.
+
+    A range around 0 has numbers of all sizes: most numbers that are divided by 1,000 are in it.
+    """
     small, large = sorted((abs(low), abs(high)))
     return low * high > 0 and (large / small) ** narrow <= factor
 

@@ -87,8 +87,9 @@ class RelationSearch:
         self, sources: tuple[int, ...], weights: Sequence[float], constant: float = 0.0
     ) -> Formula:
         """Return a linear relation that is exact but for the rounding of its target."""
-        slack = 0.5 * float(self.unit[sources[0]])
-        return Formula("linear", sources, tuple(weights), constant, slack, True, self.step(sources))
+        slack, units = 0.5 * float(self.unit[sources[0]]), tuple(self.unit[list(sources)].tolist())
+        step = self.step(sources)
+        return Formula("linear", sources, tuple(weights), constant, slack, True, step, units)
 
     def step(self, sources: tuple[int, ...]) -> float:
         """Return the size below which a residual is small, whatever the others are."""
@@ -214,7 +215,7 @@ class RelationSearch:
         values = self.values[numbers]
         middle = np.nanmedian(values, axis=1, keepdims=True)
         filled = np.where(np.isfinite(values), values, middle)
-        cut = CutValues(filled, self.settings.central)
+        cut = CutValues(filled, self.settings.exact_share)
         bound = {source for formula in exact for source in formula.sources}
         targets = {formula.sources[0] for formula in exact}
         fits: list[tuple[Formula, float]] = []
@@ -240,20 +241,20 @@ class RelationSearch:
         values = values[:, np.isfinite(values).all(axis=0)]
         if values.shape[1] < self.settings.min_rows:
             return []
-        fit = fit_linear(values[1:], values[0], self.settings.central)
+        # What holds exactly does so beside many wrong values; what holds roughly, for most rows.
+        fit = fit_linear(values[1:], values[0], self.settings.exact_share)
         counts = abs(fit.weights) * values[1:].std(axis=1) > LAST_DIGITS * values[0].std()
         if not counts.all():
             kept = tuple(source for source, yes in zip(sources[1:], counts, strict=True) if yes)
             return self._fit((sources[0], *kept), bound) if kept else []
-        if fit.explained < self.settings.least_explained:
-            return []
         slack = 0.5 * float(self.unit[sources[0]]) + LAST_DIGITS * float(abs(values[0]).max())
-        if fit.width <= slack:
+        if fit.width <= slack and fit.explained >= self.settings.least_explained:
             formula = self.exact(*_as_sum(sources, *_plain_numbers(values, fit, slack)))
             if self.accept(formula):
                 # Of columns that are all bound already, it most likely follows from the others.
                 return [] if bound.issuperset(sources) else [(formula, fit.explained)]
-        if not self.is_smooth[sources[0]]:
+        fit = fit_linear(values[1:], values[0], self.settings.central)
+        if not self.is_smooth[sources[0]] or fit.explained < self.settings.least_explained:
             return []
         formula = self.exact(sources, fit.weights.tolist(), fit.constant)
         return [(formula._replace(tolerance=fit.width, exact=False), fit.explained)]

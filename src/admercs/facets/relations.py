@@ -6,6 +6,7 @@ row that is 0, or near 0, where the relation holds. Dates are counted in days.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -18,7 +19,7 @@ from admercs.table.values import Kind, RawColumn
 RELATION = "relation"  # the kind of facet
 RELATED: tuple[Kind, ...] = ("float", "integer", "date", "datetime")  # kinds of columns
 # The types of a facet's settings: those of a formula but for the sources, and two numbers of rows.
-Settings = (str, tuple[float, ...], float, float, bool, float, int, int)
+Settings = (str, tuple[float, ...], float, float, bool, float, tuple[float, ...], int, int)
 Form = Literal["linear", "product", "quotient", "order"]
 
 _PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -44,6 +45,7 @@ class Formula(NamedTuple):
     tolerance: float = 0.0  # a residual up to this size satisfies the relation
     exact: bool = True  # whether such a residual is no more than rounding, and counts as 0
     step: float = 0.0  # a residual of this size is small, whatever the others are
+    units: tuple[float, ...] = ()  # in which the columns are written, such as .01; 0: in none
 
     def expected(self, others: Sequence[Floats]) -> Floats:
         """Return what the target should be (its upper limit for an order)."""
@@ -77,6 +79,19 @@ class Formula(NamedTuple):
                 return target * others[1] if place == 1 else others[0] / target
             rest = self.expected(others) - self.weights[place - 1] * others[place - 1]
             return np.asarray((target - rest) / self.weights[place - 1])
+
+    def right_values(self, place: int, columns: Sequence[Floats]) -> Floats:
+        """Return what one of the columns should be as it is written; see `solve`.
+
+        NaN where no number that is written like the others of its column makes an equation exact.
+        """
+        values = self.solve(place, columns)
+        unit = self.units[place] if self.units else 0.0
+        if not self.exact or self.form == "order" or unit == 0:
+            return values
+        values = np.round(values, -round(math.log10(unit)))
+        tried = [values if k == place else column for k, column in enumerate(columns)]
+        return np.where(self.residual(tried) == 0, values, np.nan)
 
     def residual(self, columns: Sequence[Floats]) -> Floats:
         """Return how far the target is from what it should be, given the values of `sources`.
@@ -140,7 +155,7 @@ def formula_of(facet: Facet) -> Formula:
 
 def is_relation(n_sources: int, *settings: Any) -> bool:
     """Say whether settings that were read from a file are those of a relation."""
-    form, weights, constant, tolerance, _, step, n_rows, n_satisfied = settings
+    form, weights, constant, tolerance, _, step, units, n_rows, n_satisfied = settings
     n_others = {"order": 1, "linear": len(weights)}.get(form, 2)
     return (
         form in get_args(Form)
@@ -148,6 +163,8 @@ def is_relation(n_sources: int, *settings: Any) -> bool:
         and (form == "linear") == bool(weights)
         and bool(np.isfinite([*weights, constant, tolerance, step]).all())
         and min(tolerance, step) >= 0
+        and len(units) in (0, n_sources)
+        and all(0 <= unit <= 1 for unit in units)
         and 0 <= n_satisfied <= n_rows
     )
 

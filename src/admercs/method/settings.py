@@ -290,8 +290,8 @@ class Relations:
     accident: Share = 0.25
     inputs: int = 3  # the most other columns of a linear relation
     gain: float = 0.005  # the least share of the rest that a further one explains
-    central: Inner = 0.95  # the share of rows to which a linear relation is fitted …
-    least_explained: Share = 0.85  # … and the least share of their variance that it explains
+    central: Inner = 0.98  # the share of rows to which a linear relation is fitted …
+    least_explained: Share = 0.75  # … and the least share of their variance that it explains
     # A residual of this share of the target's spread is small, whatever the others are.
     step: float = 0.01
     # A relation holds where its residual is at least this likely. Where it does not, one of its

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from admercs.arrays import Floats, Ints, ShortInts
+from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.facets.relations import days_per_step, formula_of
 from admercs.pipeline.model import Model
 
@@ -45,25 +45,22 @@ class RelatedCells:
     def solved(self, relation: int, place: int, plain: Sequence[Floats]) -> Floats:
         """Return what one cell of a relation should be, given all of its cells, see `plain`.
 
-        NaN where no training row reaches that: it is no right value.
+        NaN where no training row reaches that, or none can have it: it is no right value.
         """
         m = self.cells[relation][place]
-        values = self.working(m, self.formulas[relation].solve(place, plain))
+        values = self.working(m, self.formulas[relation].right_values(place, plain))
         if self._is_whole[m]:
             values = np.rint(values)
         return np.where((values >= self._low[m]) & (values <= self._high[m]), values, np.nan)
 
     def suspects(self, relation: ShortInts, evidence: Floats) -> tuple[ShortInts, Floats]:
-        """Let each broken equation speak about all of its cells: any of them may be wrong.
+        """Let each broken relation speak about all of its cells: any of them may be wrong.
 
-        Exact relations do so only: solved for another cell, a rough relation is no good prediction.
         `relation` (attributes x rows) says by which one a cell is scored, −1: none. Also return
         the evidence that each cell may be to blame for.
         """
         speaks, blamed = relation.copy(), evidence.copy()
         for r, attributes in self.cells.items():
-            if not self.formulas[r].exact:
-                continue
             cells = list(attributes)
             credited = relation[cells] == r
             shared = np.where(credited, evidence[cells], 0.0).sum(axis=0)
@@ -73,18 +70,19 @@ class RelatedCells:
                 speaks[m, other & (speaks[m] < 0)] = r
         return speaks, blamed
 
-    def correct(
-        self, block: Floats, relation: ShortInts, cell: Ints, row: Ints, to: Floats
-    ) -> None:
-        """Write into `to` what cells of rows should be by the relations that speak about them.
+    def solved_cells(
+        self, block: Floats, relation: ShortInts, cell: Ints, row: Ints
+    ) -> tuple[Floats, Bools]:
+        """Return what cells of rows should be by the relations that speak about them, or NaN.
 
-        `relation` (attributes x rows) says which do, −1: none.
+        `relation` (attributes x rows) says which do, −1: none. Also return which are exact.
         """
-        speaks = relation[cell, row]
+        speaks, right = relation[cell, row], np.full(len(cell), np.nan)
+        exact = np.zeros(len(cell), bool)
         for r in np.unique(speaks[speaks >= 0]).tolist():
+            exact[speaks == r] = self.formulas[r].exact
             plain = self.plain(r, block)
             for place, m in enumerate(self.cells[r]):
                 some = np.flatnonzero((speaks == r) & (cell == m))
-                solved = self.solved(r, place, [values[row[some]] for values in plain])
-                known = ~np.isnan(solved)
-                to[some[known]] = solved[known]
+                right[some] = self.solved(r, place, [values[row[some]] for values in plain])
+        return right, exact

@@ -158,12 +158,19 @@ class RepairSearch:
         cell = promising[place, row]
         leaf = parts.leaf[cell, row]
         expected, own = self._expected.at(leaf), values[cell, row]
+        nodes = self._expected.nodes(leaf)
         if parts.relation is not None:
             speaks, _ = self._related.suspects(parts.relation, _own_cells(parts))
-            self._related.correct(values, speaks, cell, row, expected)
+            solved, exact = self._related.solved_cells(values, speaks, cell, row)
+            known = ~np.isnan(solved)
+            expected = np.where(known & exact, solved, expected)
+            # What follows roughly may be far off, so the likeliest value is tried as well.
+            some = np.flatnonzero(known & ~exact)
+            every = np.append(np.arange(len(cell)), some)
+            cell, row, own, nodes = cell[every], row[every], own[every], nodes[every]
+            expected = np.append(expected, solved[some])
         expected = np.where(np.isnan(stated[cell, row]), expected, stated[cell, row])
         other = ~((expected == own) | (np.isnan(expected) & np.isnan(own)))
-        nodes = self._expected.nodes(leaf)
         trials = Trials(row, cell[:, None], expected[:, None], nodes[:, None])
         return trials.only(np.flatnonzero(other))
 
@@ -267,8 +274,10 @@ def _own_cells(parts: Parts) -> Floats:
 
 
 def _first_of_rows(trials: Trials, removed: Floats, most: int) -> Ints:
-    """Return the trials of each row that remove most evidence, in this order."""
+    """Return the trials of each row that remove most evidence, one per cell, in this order."""
     order = np.lexsort((trials.cells[:, 0], -removed, trials.row))
+    tried = np.column_stack((trials.row, trials.cells))[order]
+    order = order[np.sort(np.unique(tried, axis=0, return_index=True)[1])]
     row = trials.row[order]
     return order[np.arange(len(row)) - np.searchsorted(row, row) < most]
 
