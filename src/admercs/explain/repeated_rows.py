@@ -161,8 +161,11 @@ def _of_column(piece: ScoredTable, column: Column, m: int | None) -> Keys | None
 def _with_texts(numbers: Keys, where: Bools, piece: ScoredTable, column: Column) -> Keys:
     rows = np.flatnonzero(where)
     if len(rows):
-        texts = raw_texts(piece.table.original(column.position), rows)
-        numbers[rows] = [hash(text) % 2**64 for text in texts]
+        raw = piece.table.original(column.position)
+        if raw.kind == "text":
+            numbers[rows] = _hashes(raw.rows(rows))
+        else:
+            numbers[rows] = [hash(text) % 2**64 for text in raw_texts(raw, rows)]
     return numbers
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from admercs.explain.sentences import Noun, either_sentence
 from admercs.facets.determined_columns import contradictions
-from admercs.facets.look_alikes import Spelling
+from admercs.facets.look_alikes import Spelling, spelling_by
 from admercs.facets.repeated_keys import REPEATS
 from admercs.table.columns import Column, Facet
 
@@ -86,10 +85,9 @@ def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:
     return f"{name}: {quoted(shown)}{place} {often} and {resembles}."
 
 
-@lru_cache(maxsize=16)
 def spelling_of_facet(facet: Facet) -> Spelling:
     """Return what a facet knows of the texts of a column."""
-    return Spelling(*facet.settings)
+    return spelling_by(*facet.settings)
 
 
 def often(n: int) -> str:

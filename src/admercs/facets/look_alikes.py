@@ -18,7 +18,9 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import astuple
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +31,7 @@ from admercs.table.values import RawColumn
 
 _SPACES, _DIGITS, _WORDS = re.compile(r"\s+"), re.compile(r"\d"), re.compile(r"[^\W\d_]{4,}")
 _LARGEST, _LONGEST = 1 << 30, 1 << 12  # what a file may ask for
+_MOST_KNOWN = 1 << 15  # texts, and words, whose look-alikes are remembered
 _SHORTEST = 3  # shorter texts, such as codes of states, differ in one character by nature
 
 
@@ -94,16 +97,18 @@ class Dictionary:
         frequent = [text for text, count in counts.items() if count >= settings.min_count]
         frequent.sort(key=lambda text: (-counts[text], text))
         self.frequent = [t for t in frequent if len(t) <= settings.longest][: settings.most]
+        self._most = max(map(counts.__getitem__, self.frequent), default=0)
         self._equal: dict[str, list[str]] = defaultdict(list)
         # Texts that differ by one edit are equal once a character of each, or of one, is left out.
-        self._near: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        self._near: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
         # One edit leaves the first or the last half as it is: most texts are dismissed by that.
         self._halves: set[tuple[int, str]] = set()
         for text in self.frequent:
             folded = fold(text)
             self._equal[folded].append(text)
+            known = (text, folded, _DIGITS.sub("", folded))
             for key in _shortened(folded):
-                self._near[key].append((text, folded))
+                self._near[key].append(known)
             self._halves.update(_halves(folded, len(folded)))
         comparable = [self._has_equals(text) for text in self.frequent if not self.find(text)]
         self.discount = 1 - sum(comparable) / (len(comparable) + 1)
@@ -117,11 +122,20 @@ class Dictionary:
         lengths = (len(folded) - 1, len(folded), len(folded) + 1)
         if any(half in self._halves for length in lengths for half in _halves(folded, length)):
             near = (self._near[key] for key in _shortened(folded) if key in self._near)
-            found |= {each for texts in near for each, other in texts if _resemble(folded, other)}
+            # Numbers of one form are many, and quickly told apart: they differ in digits only.
+            bare = _DIGITS.sub("", folded)
+            found |= {
+                text
+                for texts in near
+                for text, other, bare_other in texts
+                if bare != bare_other and differ_by_one(folded, other)
+            }
         return sorted(found, key=lambda each: (-self._counts[each], each))
 
     def find(self, text: str) -> str | None:
         """Return the most frequent text that a text resembles, if it is far more frequent."""
+        if not self._is_far(self._counts.get(text, 1), self._most):  # as most texts are
+            return None
         best = next(iter(self.resembling(text)), None)
         far = best is not None and self._is_far(self._counts.get(text, 1), self._counts[best])
         return best if far else None
@@ -163,10 +177,6 @@ def _shortened(folded: str) -> set[str]:
     return {folded, *(folded[:k] + folded[k + 1 :] for k in range(len(folded)))}
 
 
-def _resemble(one: str, other: str) -> bool:
-    return differ_by_one(one, other) and _DIGITS.sub("", one) != _DIGITS.sub("", other)
-
-
 def words_of(text: str) -> list[str]:
     """Return the words of a text that are long enough to be compared, in lower case.
 
@@ -195,40 +205,65 @@ class Spelling:
         self._texts = Dictionary(dict(texts), chosen)
         self._words = Dictionary(dict(words), chosen)
         self._found: dict[str, LookAlike | None] = {}  # by word: most words occur often
+        self._known: dict[str, LookAlike | None] = {}  # by text
 
     def look_alike(self, text: str) -> LookAlike | None:
         """Return the look-alike of a text or of one of its words that is least likely right."""
+        with suppress(KeyError):
+            return self._known[text]
+        for known in (self._known, self._found):
+            if len(known) > _MOST_KNOWN:
+                known.clear()
+        self._known[text] = found = self._find(text)
+        return found
+
+    def _find(self, text: str) -> LookAlike | None:
         words = words_of(text)
+        found = [self._texts.look_alike(text)]
         for word in words:
-            if word not in self._found:
-                self._found[word] = self._words.look_alike(word)
-        found = [self._texts.look_alike(text), *(self._found[word] for word in words)]
+            with suppress(KeyError):
+                found.append(self._found[word])
+                continue
+            self._found[word] = look_alike = self._words.look_alike(word)
+            found.append(look_alike)
         known = [each for each in found if each is not None]
         return min(known, key=lambda each: each.log_likelihood, default=None)
 
 
 def spelling_facet(position: int, counts: Mapping[str, int], settings: LookAlikes) -> Facet | None:
     """Return the facet of a column of texts; None if nothing in it resembles anything."""
-    known = Dictionary(counts, settings).kept()
-    words = Dictionary(count_words(counts), settings).kept()
-    spelling = Spelling(known, words, *astuple(settings))
-    if not any(map(spelling.look_alike, counts)):
+    words_counts = count_words(counts)
+    if not any(_some_is_rare(each, settings) for each in (counts, words_counts)):
         return None
+    known = Dictionary(counts, settings).kept()
+    words = Dictionary(words_counts, settings).kept()
     facet_settings = (known, words, *astuple(settings))
+    if not any(map(spelling_by(*facet_settings).look_alike, counts)):
+        return None
     return Facet("spelling", (position,), facet_settings, is_condition=False, is_stated=True)
+
+
+def _some_is_rare(counts: Mapping[str, int], settings: LookAlikes) -> bool:
+    """Say whether any text is rare beside the most frequent one."""
+    least, most = min(counts.values(), default=0), max(counts.values(), default=0)
+    return 0 < most >= max(settings.ratio, least) * least
+
+
+@lru_cache(maxsize=16)
+def spelling_by(*settings: Any) -> Spelling:
+    """Return what the settings of a facet say; it takes long to make ready."""
+    return Spelling(*settings)
 
 
 def spelling_of(name: str, texts: RawColumn, *settings: Any) -> RawColumn:
     """Return the log likelihood that each text is right beside what it resembles."""
-    spelling, missing = Spelling(*settings), texts.is_missing()
-    known: dict[str, float] = {}
-    given, values = texts.values.tolist(), np.zeros(len(missing))
-    for row in np.flatnonzero(~missing).tolist():
-        text = str(given[row])
-        if text not in known:
-            found = spelling.look_alike(text)
-            known[text] = 0.0 if found is None else found.log_likelihood
-        values[row] = known[text]
+    spelling, missing = spelling_by(*settings), texts.is_missing()
+    present, values = np.flatnonzero(~missing), np.zeros(len(missing))
+    given = texts.values[present].tolist()
+    found = {text: spelling.look_alike(str(text)) for text in set(given)}
+    odd = {text: each.log_likelihood for text, each in found.items() if each is not None}
+    places = [place for place, text in enumerate(given) if text in odd]
+    values[present[places]] = [odd[given[place]] for place in places]
     return RawColumn(name, "float", values)
 
 
