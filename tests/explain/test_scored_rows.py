@@ -14,9 +14,9 @@ def n_scored(monkeypatch) -> list[int]:
     sizes: list[int] = []
 
     class CountingScorer(scored_rows.Scorer):
-        def score(self, block, leaf=None):
+        def score(self, block, leaf=None, cells=True):
             sizes.append(block.shape[1])
-            return super().score(block, leaf)
+            return super().score(block, leaf, cells)
 
     monkeypatch.setattr(scored_rows, "Scorer", CountingScorer)
     return sizes
@@ -35,7 +35,7 @@ def test_only_the_best_are_scored_with_their_cells(model, table, n_scored) -> No
 
 def test_scoring_again_in_blocks_gives_the_same(model, table, n_scored, monkeypatch) -> None:
     chosen = np.arange(len(table))[::-3]
-    kept = score_rows(model.model_, table, keep_parts=True).rows(chosen)
+    kept = score_rows(model.model_, table, keep="parts").rows(chosen)
     monkeypatch.setattr(scored_rows, "BLOCK", 50)
     again = score_rows(model.model_, table).rows(chosen)
     assert max(n_scored[-3:]) <= 50
@@ -71,3 +71,11 @@ def test_parts_of_the_training_table_number_its_rows(model, table) -> None:
     scored = score_rows(model.model_, table.iloc[:200], first=1, count_from=1)
     rows = scored.rows(np.arange(200)).explain(model.model_, None)
     assert named(model, rows) <= {f"row {k + 1}" for k in range(len(table))}
+
+
+def test_sums_over_rows_need_no_columns(model, table) -> None:
+    rows, columns = (score_rows(model.model_, table, keep=each) for each in ("rows", "columns"))
+    np.testing.assert_array_equal(rows.evidence, columns.evidence)
+    np.testing.assert_array_equal(rows.evidence, -model.score_samples(table))
+    np.testing.assert_array_equal(rows.association, columns.association)
+    np.testing.assert_allclose(columns.column_evidence.sum(), rows.evidence.sum())

@@ -153,8 +153,11 @@ class Scoring:
         """Score the rows; yield each batch with its scores."""
         from admercs.explain import score_rows
 
-        columns = [column.name for column in self.model.columns_]
-        score = partial(score_rows, self.model.model_, count_from=1, n_jobs=_n_jobs(self.options))
+        columns, options = [column.name for column in self.model.columns_], self.options
+        score = partial(
+            score_rows, self.model.model_, count_from=1, n_jobs=_n_jobs(options),
+            keep="columns" if getattr(options, "report", None) or options.json else "rows",
+        )  # fmt: skip
         done = 0  # rows are counted from 1, as people count the rows of a file
         for batch in self.batches:
             labels = _labels(batch, self.table.id)

@@ -35,9 +35,10 @@ _ANY_CODE = (1 << 256) - 1
 
 def association(parts: Parts) -> Floats:
     """Return the evidence of rows that comes from contexts and similar rows."""
-    found = [part for part in (parts.context, parts.neighbours) if part is not None]
-    together: Floats = sum(found, np.zeros(parts.leaf.shape)).sum(axis=0)
-    return together
+    together = np.zeros(parts.leaf.shape[1])
+    if parts.context is not None:
+        together += parts.context.sum(axis=0)
+    return together if parts.passed is None else together + parts.passed
 
 
 class Range(NamedTuple):

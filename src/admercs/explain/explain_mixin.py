@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -166,7 +166,8 @@ class ExplainMixin:
     ) -> SummedTable:
         """Score a table whose rows are called by labels, by a pandas index, or by their numbers."""
         n_jobs, labels = self._threads(), _labels(X, labels)
-        scored = score_rows(self.model_, X, labels=labels, n_jobs=n_jobs, keep_parts=keep_parts)
+        keep: Literal["columns", "parts"] = "parts" if keep_parts else "columns"
+        scored = score_rows(self.model_, X, labels=labels, n_jobs=n_jobs, keep=keep)
         return scored.with_labels()
 
     def _ranked(self, X: Any, labels: Sequence[Any] | None) -> ScoredTable:

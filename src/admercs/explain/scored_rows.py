@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,25 +226,25 @@ def score_rows(
     first: int = 0,
     count_from: int = 0,
     n_jobs: int = 1,
-    keep_parts: bool = False,
+    keep: Literal["rows", "columns", "parts"] = "columns",
 ) -> SummedTable:
     """Score a table or a part of one, in blocks and threads.
 
     ``first`` is the number of the first row, for counting on from an earlier piece, and
-    ``count_from`` that of the whole table's first row. With ``keep_parts``, the parts of all scores
-    are kept, so that all rows can be explained without scoring them again.
+    ``count_from`` that of the whole table's first row. ``keep`` says what is kept beside sums over
+    rows: the evidence of columns, to which what is said of whole rows is credited, or also the
+    parts of all scores, so that all rows can be explained without scoring them again.
     """
     known = _described(model, X, labels, first, count_from)
     table, access, score = known["table"], ModelAccess(model), model.once(Scorer).score
     blocks: dict[int, tuple[Any, ...]] = {}
 
     def score_block(start: int, stop: int) -> None:
-        parts = score(table.block(start, stop))
-        cells = parts.cells()
-        evidence = cells.sum(axis=0)
+        parts = score(table.block(start, stop), cells=keep != "rows")
+        cells, evidence = parts.cells(), parts.evidence()
         leaves, targets = access.leaves(parts), access.targets
         here = [np.flatnonzero(leaves[targets[k]] == k) + start for k in access.members]
-        kept = parts if keep_parts else None
+        kept = parts if keep == "parts" else None
         rows = evidence, parts.pattern.max(axis=0), association(parts) > evidence / 2
         blocks[start] = *rows, cells.sum(axis=1), here, kept
 
@@ -258,7 +258,7 @@ def score_rows(
         **known,
         evidence=np.concatenate(evidence),
         strongest=np.concatenate(strongest),
-        parts=join_parts(list(parts)) if keep_parts else None,
+        parts=join_parts(list(parts)) if keep == "parts" else None,
         association=np.concatenate(associated),
         column_evidence=column_evidence,
         members={leaf: rows for leaf, rows in rows_of if len(rows)},
