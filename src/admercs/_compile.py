@@ -49,8 +49,11 @@ class KernelCache(FunctionCache):
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function to machine code that is kept on disk and releases the interpreter lock."""
-    # numpy's error model: no check before each division, less to compile.
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    # Less to compile: no check before each division (numpy's error model), no wrapper for C, and no
+    # counting of references to memory, as kernels allocate none.
+    to_machine_code: Any = numba.njit  # its types do not know all options
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+    compiled = to_machine_code(**options)(function)
     try:
         compiled._cache = KernelCache(function)
     except RuntimeError as error:  # neither the package nor the user has a folder for it

@@ -100,7 +100,7 @@ def test_comparing_agrees_with_counting() -> None:
         mean = np.array([small.mean(), large.mean()]) / table.shape[1]
         np.testing.assert_allclose(nearest.distance[row], mean, rtol=1e-9)
         np.testing.assert_array_equal(differences[:, row], apart[away <= small[-1]].sum(axis=0))
-        own = known.weights(values[:, row])
+        own = known.weights(known.ranks.profile(values[:, [row]]))
         np.testing.assert_allclose(own[others] / own.sum(), weight / weight.sum(), atol=1e-12)
     np.testing.assert_allclose(known.usual, np.median(nearest.distance, axis=0))
     assert known.typical == pytest.approx(np.median(nearest.evidence))
@@ -264,7 +264,7 @@ def test_reasons_name_rows_that_are_alike_and_odd(model: ADMERCS, table: pd.Data
         assert reasons == list(row.reasons[-len(reasons) :]) if reasons else True
         for reason in reasons:
             told += 1
-            weight = known.weights(values[:, int(row.label)])
+            weight = known.weights(known.ranks.profile(values[:, [int(row.label)]]))
             places = [known.row.tolist().index(other) for other in reason.rows]
             assert row.label not in reason.rows
             assert np.all(weight[places] > 0)

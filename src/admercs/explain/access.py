@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Bools, Floats, Ints, ShortInts
+from admercs.arrays import Bools, Bytes, Floats, Ints, ShortInts
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.lookup import read_likelihood, to_log_density, typical_region, typical_values
 from admercs.method.feedback import mean_score
@@ -204,16 +204,20 @@ class ModelAccess:
         """Tell whether a row has more evidence than any training row."""
         return bool(evidence > self.model.evidence_quantiles[-1] * (1 + _SAME))
 
-    def odd_neighbours(self, values: Floats) -> tuple[Ints, Floats]:
-        """Return the numbers of the training rows a row is compared with, and what each adds."""
+    def profile(self, values: Floats) -> Bytes:
+        """Return rows as they are compared with training rows."""
         known: Any = self.model.references  # only asked of models that compare rows
-        return known.row, known.weights(values) * known.excess.sum(axis=1)
+        return np.asarray(known.ranks.profile(values))
 
-    def nearest_row(self, values: Floats) -> tuple[int, Floats]:
+    def odd_neighbours(self, own: Bytes) -> tuple[Ints, Floats]:
+        """Return the numbers of the training rows a row is compared with, and what each adds."""
+        known: Any = self.model.references
+        return known.row, known.weights(own) * known.excess.sum(axis=1)
+
+    def nearest_row(self, own: Bytes) -> tuple[int, Floats]:
         """Return the nearest training row, and how far it is from the row in each attribute."""
         known: Any = self.model.references
-        own = known.ranks.profile(values[:, None])
-        nearest = int(known.compare_profile(own, weigh=True).weight[0].argmax())
+        nearest = int(known.weights(own).argmax())
         other = known.profile[:, [nearest]]
         apart = [float(each[0, 0]) for each in known.ranks.differences(own, other)]
         return int(known.row[nearest]), np.array(apart)

@@ -256,18 +256,24 @@ class ColumnWords:
             return f"{value:,}" if abs(value) >= 10_000 else str(value)
         return value.isoformat() if isinstance(value, dt.date) else self.category(value)
 
+    @cached_property
+    def _enough(self) -> int:
+        """The decimals that matter to a reader."""
+        return decimals_for(self.step)
+
     def exact_text(self, x: float, apart: float = math.inf) -> str:
         """Write a value as it was recorded, without needless digits; ``apart`` remains visible."""
         value = self.native(x)
         if not isinstance(value, float):
             duration = self.column.display == "duration"
             return self.text(x, min(self.step, apart) if duration else None)
-        exact = Decimal(f"{value:.12g}")
-        recorded = max(0, -int(exact.as_tuple().exponent))
-        enough = decimals_for(self.step)
-        if recorded > enough + 2:
-            recorded = max(0, enough + 1, decimals_for(apart))
-        text = number(float(exact), recorded)
+        short = f"{value:.12g}"
+        recorded = len(short.partition(".")[2])
+        if "e" in short:
+            recorded = max(0, -int(Decimal(short).as_tuple().exponent))
+        if recorded > self._enough + 2:
+            recorded = max(0, self._enough + 1, decimals_for(apart))
+        text = number(float(short), recorded)
         return text.replace(",", "") if self._is_code else text
 
     def value_text(self, own: float, raw: str = "", distance: float = math.inf) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from admercs.arrays import Bools, Floats
+from admercs.arrays import Bools, Bytes, Floats
 from admercs.explain import sentences
 from admercs.explain.access import association
 from admercs.explain.column_words import ColumnWords
@@ -207,7 +207,8 @@ class RowExplainer:
         raw = _raw_text(column, own, unseen)
         value = column.native(own)
         conditions, who = self.words.described(view.node, values)
-        reason = Reason(
+        make = partial(
+            Reason,
             kind=view.kind,
             target=column.column.name,
             value=unseen if value is None else value,
@@ -223,28 +224,26 @@ class RowExplainer:
             also=tuple(self._reason(other, row, evidence) for other in others),
         )
         cell = self.rows.stated[row].get(attribute)
-        if is_stated := cell is not None and attribute in self._stated_ones:
-            reason = self._stated(reason, attribute, row)
-        if view.kind == "context":
-            score = self.access.mean_score(view.leaf)
-            return replace(reason, text=sentences.context_sentence(who, score))
-        if view.kind in OF_ROW:
-            tell = self._neighbours if view.kind == "neighbours" else self._isolation
-            return tell(reason, row)
-        if is_stated:
+        is_stated = cell is not None and attribute in self._stated_ones
+        if view.kind == "context" or view.kind in OF_ROW or is_stated:
+            reason = self._stated(make(), attribute, row) if is_stated else make()
+            if view.kind == "context":
+                score = self.access.mean_score(view.leaf)
+                return replace(reason, text=sentences.context_sentence(who, score))
+            if view.kind in OF_ROW:
+                tell = self._neighbours if view.kind == "neighbours" else self._isolation
+                return tell(reason, row)
             return reason
         likelihood = math.exp(self.log_omega[attribute, row])
         if (relation := self._relation(view, row)) is not None:
-            reason = replace(reason, conditions=(), likelihood=likelihood)
+            reason = make(conditions=(), likelihood=likelihood)
             return self._broken(reason, relation, attribute, values)
         typical = self.words.typical(view.node, own)
         shown = self._time(attribute, values) if cell is None else cut(cell.texts[0] or "")
         text = self._pattern(who, view.node, own, typical, (raw, shown))
         text += self._either(view, others, evidence)
-        value_text = shown or reason.value_text
-        return replace(
-            reason, value_text=value_text, typical=typical, likelihood=likelihood, text=text
-        )
+        value_text = shown or make.keywords["value_text"]
+        return make(value_text=value_text, typical=typical, likelihood=likelihood, text=text)
 
     def _either(self, view: EvidenceView, others: list[EvidenceView], evidence: float) -> str:
         """Name the other attributes that do not fit, or that follow from wrong values."""
@@ -302,7 +301,7 @@ class RowExplainer:
 
     def _neighbours(self, reason: Reason, row: int) -> Reason:
         """Add the training rows that a row is most like, and what is unusual about them."""
-        numbers, added = self.access.odd_neighbours(self.values[:, row])
+        numbers, added = self.access.odd_neighbours(self._profile[:, [row]])
         rows = [int(numbers[k]) for k in _foremost(added, NAMED_ROWS)]
         labels = [self.rows.names(number) for number in rows]
         names = self._foremost_names(self.evidence["neighbours"][:, row])
@@ -311,11 +310,15 @@ class RowExplainer:
 
     def _isolation(self, reason: Reason, row: int) -> Reason:
         """Add the nearest training row, and in what it differs."""
-        nearest, apart = self.access.nearest_row(self.values[:, row])
+        nearest, apart = self.access.nearest_row(self._profile[:, [row]])
         names = self._foremost_names(apart) if apart.any() else []
         label, far = self.rows.names(nearest), bool(self._is_far[row])
         text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
         return replace(reason, rows=(nearest,), labels=(label,), text=text)
+
+    @cached_property
+    def _profile(self) -> Bytes:
+        return self.access.profile(self.values)
 
     @cached_property
     def _is_far(self) -> Bools:

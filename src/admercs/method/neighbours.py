@@ -265,9 +265,8 @@ class ReferenceRows:
             alone[:, rows[some]] = isolation[rows[some]] * (apart[:, some] / total[some])
         return alone, passed
 
-    def weights(self, values: Floats) -> Floats:
+    def weights(self, profile: Bytes) -> Floats:
         """Return the weight of each reference row in the neighbour evidence of one row."""
-        profile = self.ranks.profile(values[:, None])
         return self.compare_profile(profile, weigh=True).weight[0]
 
     def differences(self, values: Floats) -> Floats:
