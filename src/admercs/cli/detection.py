@@ -22,7 +22,7 @@ from admercs.cli.console import Findings, Style, note, rows_text
 from admercs.cli.csvfile import ReadOptions
 from admercs.cli.errors import UsageError, UserError, listed, os_errors
 from admercs.cli.learning import Scoring, learn
-from admercs.cli.options import make_parser
+from admercs.cli.options import columns_that_fit, make_parser
 from admercs.cli.reader import SourceTable, open_table
 from admercs.progress import ProgressPrinter
 
@@ -48,11 +48,12 @@ def detect(options: Namespace) -> None:
         closing(ProgressPrinter(keep=False, quiet=options.quiet or options.json)) as progress,
     ):
         outputs.check(table.inputs)
-        n_columns, most = len(table.columns) - len(table.id), options.max_columns
+        n_columns = len(table.columns) - len(table.id)
+        most = options.max_columns or columns_that_fit()
         if n_columns > most:
             raise UserError(
-                f"{table.name} has {n_columns:,} columns. All pairs of columns are compared, which "
-                f"needs much memory and time, and more than {most:,} columns are refused. Choose "
+                f"{table.name} has {n_columns:,} columns. All pairs of columns are compared, and "
+                f"there is memory for {most:,} columns at most. Choose "
                 "some with a query, leave some out with --ignore, or raise --max-columns."
             )
         scoring = learn(options, table, progress)

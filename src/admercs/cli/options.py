@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -13,8 +15,8 @@ from admercs._version import __version__
 
 # Up to so many rows a table is learned from in memory; above, on disk, or from a sample.
 FIT_ROWS = 1_000_000
-# Every column is predicted from all others: the work grows with the square of their number.
-MAX_COLUMNS = 20_000
+# What a fit to some thousand rows holds: bytes for each column, and for each pair of columns.
+PER_COLUMN, PER_PAIR = 600_000, 8
 
 _SOURCES = """\
 a table can be
@@ -84,7 +86,7 @@ _LEARNING = f"""
     above {FIT_ROWS:,} rows if admercs[dask] is installed. --no-dask: learn from a sample of
     {FIT_ROWS:,} rows then
 --memory SIZE  what those workers may use together, such as 4GB (default: all there is)
---max-columns N  refuse wider tables, which need much memory (default: {MAX_COLUMNS:,})
+--max-columns N  refuse wider tables (default: as many as there is memory for)
 --seed SEED  seed of that sample (default: 0)
 """
 _READING = """
@@ -201,6 +203,15 @@ def _checked(convert: Callable[[str], Any], is_valid: Callable[[Any], Any], mess
         raise argparse.ArgumentTypeError(f"{text!r} {message}")
 
     return value_of
+
+
+def columns_that_fit() -> int:
+    """Return how many columns a table may have for this machine's memory; 20,000 if unknown."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return 20_000
+    return int((math.sqrt(PER_COLUMN**2 + 4.0 * PER_PAIR * memory) - PER_COLUMN) / (2 * PER_PAIR))
 
 
 def _whole_number(least: int) -> Any:
