@@ -17,6 +17,8 @@ ADDED = {
     "what stands out in columns": 230,
     "workbooks, archives, lines before a header": 320,
     "facets": 450,
+    "settings that make no sense are named": 60,
+    "questions about columns in one reading": 60,
     "what texts resemble, columns that determine each other": 930,
     "repairs": 800,
     "values as findings": 250,
