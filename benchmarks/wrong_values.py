@@ -3,6 +3,7 @@
     python benchmarks/wrong_values.py               # exchanged values
     python benchmarks/wrong_values.py --errors all  # also factors, signs, swapped columns, zeros
     python benchmarks/wrong_values.py --errors sign "factor 10" --first 5
+    python benchmarks/wrong_values.py --detectors "ridge residuals" LOF
 
 Up to 2,000 normal rows of the smaller sets of OddBench; in 2% of them one value is made wrong (see
 `admercs.datasets.insert_errors`). Results are kept in benchmarks/results/wrong_values.json, and a
@@ -30,9 +31,11 @@ from admercs import ADMERCS
 from admercs.datasets import ERRORS
 
 SEED, FOLDS = 0, 5
+NAME = "ADMERCS()"
 FIGURES = {
     "rows AUC": "auc",
     "rows AP": "ap",
+    "by oddest cell": "oddest",
     "cells AP": "cells",
     "culprit first": "culprit",
     "by repair": "repair",
@@ -104,7 +107,7 @@ def by_outlier_tree(X: np.ndarray) -> Scores:
 
 
 DETECTORS: dict[str, Callable[[np.ndarray], Scores]] = {
-    "ADMERCS()": by_admercs,
+    NAME: by_admercs,
     "ridge residuals": partial(by_residuals, Ridge),
     "boosted trees' residuals": partial(
         by_residuals, partial(HistGradientBoostingRegressor, random_state=SEED)
@@ -123,6 +126,7 @@ def measured(detector: Callable[[np.ndarray], Scores], case: Case) -> dict[str, 
     auc, ap = auc_ap(case.y, scores.rows)
     found = {"auc": auc, "ap": ap}
     if scores.cells is not None and case.wrong is not None:
+        found["oddest"] = auc_ap(case.y, scores.cells.max(axis=1))[1]
         found["cells"] = auc_ap(case.wrong.ravel(), scores.cells.ravel())[1]
         rows = np.flatnonzero(case.y)
         oddest = scores.cells[rows].argmax(axis=1)
@@ -160,20 +164,22 @@ def summary(results: Results, errors: list[str], names: list[str], title: str) -
     text = [
         f"# Wrong values in ordinary rows{title}",
         "",
-        "Means over the sets. Rows: is the row with a wrong value found? Cells: is the value found",
-        "among all cells of the table? Culprit first: how often the wrong cell is the oddest of",
+        "Means over the sets. Rows: is the row with a wrong value found? By oddest cell: if rows",
+        "are ordered by their oddest cell instead of by all evidence. Cells: is the value found",
+        "among all values of the table? Culprit first: how often the wrong cell is the oddest of",
         "its row; by repair: how often the best repair is about it. True value typical: of those",
         "repairs, how many say that the true value is typical.",
         "",
     ]
     for error in errors:
         rows = []
-        known = [name for name in names if results[error, name, "ADMERCS()"] is not None]
+        known = [name for name in names if results[error, name, NAME] is not None]
         for detector in DETECTORS:
-            found = [results[error, name, detector] for name in known]
+            keys = [(error, name, detector) for name in known]
+            found = [results[key] for key in keys if key in results]
             cells = [_mean([one[f] for one in found if f in one]) for f in FIGURES.values()]
-            rows.append([detector, *cells])
-        text += [f"## {error} ({len(known)} sets)", "", measure.markdown(["", *FIGURES], rows)]
+            rows.append([detector, f"{len(found)}", *cells])
+        text += [f"## {error}", "", measure.markdown(["", "sets", *FIGURES], rows)]
     return "\n".join(text)
 
 
@@ -184,12 +190,17 @@ def _mean(values: list[float]) -> str:
 def main() -> None:
     parser = measure.new_parser(__doc__, DETECTORS)
     parser.add_argument("--errors", nargs="+", choices=[*ERRORS, "all"], default=["exchange"])
+    parser.add_argument("--detectors", nargs="+", choices=list(DETECTORS), default=list(DETECTORS))
     options = parser.parse_args()
     errors = list(ERRORS) if "all" in options.errors else options.errors
     results = measure.open_results("wrong_values", options.again)
     names = list(list_cases(EXCHANGED, options.half))[: options.first]
     tasks = {(error, name): partial(load_wrong, name, error) for error in errors for name in names}
-    measure.run(results, tasks, {name: partial(measured, by) for name, by in DETECTORS.items()})
+    methods = {
+        name: partial(measured, DETECTORS[name])
+        for name in dict.fromkeys([NAME, *options.detectors])
+    }
+    measure.run(results, tasks, methods)
     title = f", half “{options.half}”" if options.half else ""
     measure.publish("wrong_values", options, summary(results, errors, names, title))
 

@@ -221,3 +221,12 @@ def test_what_is_expected_is_written_like_the_values_of_the_column() -> None:
     assert (expected["price"], expected["amount"]) == (22.9, 508.0)
     # No whole number of pieces of this price has the amount.
     assert repairs[0].column != "pieces"
+
+
+def test_values_are_told_to_the_digits_in_which_they_differ() -> None:
+    table = make_invoices()
+    table.loc[3, ["net", "vat", "total"]] = 900.0, 52.67, 719.95
+    row = ADMERCS().fit(table).explain(table.loc[[3]])[0]
+    assert "If total were 952.67 instead of 719.95" in {
+        each.text.partition(",")[0] for each in row.repairs
+    }

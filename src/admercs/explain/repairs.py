@@ -53,23 +53,26 @@ class RepairWords:
     ) -> Repair:
         """Say what one cell should have been; its text is a clause."""
         words, access, own = self._words.column(cell), self._words.access, float(row[cell])
-        region, about = (value, value), ""
+        region, about, apart = (value, value), "", math.inf
         if node is not None and access.continuous[cell] and not math.isnan(value):
             holds = (ends for ends in access.typical_region(node) if ends[0] <= value <= ends[1])
             region = next(holds, region)
             origin = words.column.origin
             exact = round(value + origin, _EXACT_DECIMALS) - origin
             if words.is_number and abs(exact - value) <= _LAST_DIGITS * math.ulp(value + origin):
-                value = exact  # by a relation: the likeliest value of a density has many digits
+                # By a relation: the likeliest value of a density has many digits.
+                value, apart = exact, 10.0**-_EXACT_DECIMALS
             else:
                 if region[1] - region[0] < PEAK * access.bandwidth(node):
                     value = region[0] / 2 + region[1] / 2  # many rows share it
-                value, about = rounded(words, value, region), "about "
+                ends = region if region[1] > region[0] else _around(value, own)
+                value, about = rounded(words, value, ends), "about "
         given, raw = words.native(own), unknown.get(cell)
-        ends = (words.native(end) if math.isfinite(end) else None for end in region)
+        natives = (words.native(end) if math.isfinite(end) else None for end in region)
         was_given = raw if given is None else given
-        slip = "" if self._is_usual(cell, own) else find_slip(was_given, words.native(value), *ends)
-        was = "missing" if math.isnan(own) else words.exact_text(own)
+        usual = self._is_usual(cell, own)
+        slip = "" if usual else find_slip(was_given, words.native(value), *natives)
+        was = "missing" if math.isnan(own) else words.exact_text(own, apart)
         if raw is not None:
             was = words.category(raw)
         should = "empty" if math.isnan(value) else words.value_text(value)
@@ -105,6 +108,12 @@ class RepairWords:
             return False
         root = access.roots[cell]
         return access.own_count(root, own) > max(1, _RARE * access.sizes[root])
+
+
+def _around(value: float, own: float) -> tuple[float, float]:
+    """Return what is near an expected value, compared with how far the row's own value is."""
+    apart = abs(own - value) / 2
+    return (value - apart, value + apart) if apart > 0 else (value, value)
 
 
 def rounded(words: ColumnWords, x: float, region: tuple[float, float]) -> float:
