@@ -33,7 +33,7 @@ ADDED = {
     "look-alikes and gaps in columns": 70,
     "parts of dates": 360,
     "beginnings and ends of texts": 130,
-    "wrong cells before odd ones": 190,
+    "wrong cells before odd ones": 240,
     "what is expected of a text, and what it lacks": 120,
     "free text, e-mail addresses, codes, and which facet is told": 300,
     "new rows that are odder than all training rows": 10,

@@ -1,5 +1,6 @@
 """Columns that determine each other, beside the same figures counted row by row."""
 
+import datetime as dt
 import math
 
 import numpy as np
@@ -160,3 +161,11 @@ def test_too_many_values_and_other_kinds():
     assert code_values(from_objects(np.array([1.5, 1.5, 2], object), "x"), 9) is None
     mixed = from_objects(np.array([7.0, "7", "x", None], object), "x")
     assert code_values(mixed, 9).code.tolist() == [0, 0, 1, -1]
+
+
+def test_times_and_dates_are_codes_too():
+    days = [dt.date(2021, 3, 1), None, dt.date(2021, 3, 1), dt.date(2020, 1, 1)]
+    found = coded(days)
+    assert found.code.tolist() == [1, -1, 1, 0]
+    assert found.values == ["2020-01-01", "2021-03-01"]
+    assert coded([dt.time(7, 10), dt.time(19, 45)]).values == ["07:10:00", "19:45:00"]

@@ -128,9 +128,14 @@ def test_the_weight_is_the_root_of_the_correlation() -> None:
 def test_what_is_passed_on_is_the_evidence_of_patterns_beyond_the_typical_row(
     model: ADMERCS, table: pd.DataFrame
 ) -> None:
-    parts = Scorer(model.model_).score_alone(working_values(model, table))
-    own = parts.pattern.sum(axis=0)
-    expected = np.maximum(0, own - np.median(own))
+    values = working_values(model, table)
+    parts = Scorer(model.model_).score_alone(values)
+    # A missing value is passed on with the odds of any other.
+    usual = np.log1p(0.1 * np.expm1(-parts.log_omega))
+    said = np.where(np.isnan(values), np.minimum(parts.pattern, usual), parts.pattern)
+    assert (said < parts.pattern).any()
+    typical = np.median(parts.pattern.sum(axis=0))
+    expected = np.maximum(0, said.sum(axis=0) - typical)
     excess = references(model).excess
     np.testing.assert_allclose(excess.sum(axis=1) / UNIT, expected, atol=2e-3)
     assert np.array_equal(excess, np.rint(excess))

@@ -41,6 +41,23 @@ def test_evidence_by_odds_is_continuous_and_grows_without_end() -> None:
     np.testing.assert_allclose(alone(log_omega, Odds(1.0))[0], -log_omega, rtol=1e-12)
 
 
+def test_a_missing_value_that_its_context_does_not_explain() -> None:
+    own, table = np.log([[0.1, 0.9, 0.1, 0.5]]), np.log([[0.05, 0.01, 1e-9, 0.5]])
+    said = np.full(own.shape, ANCESTOR, np.uint8)
+    views = views_of(own, table, said)
+    views = views._replace(block=np.full(own.shape, np.nan))
+    views.block[0, 3] = 0.0
+    found = pattern_evidence(views, np.array([True]), Odds())
+    # −log ω by the context, or the usual evidence by the whole table, whichever is more
+    expected = -np.log(0.1), np.log1p(0.1 * 99), np.log1p(0.1 * (1e9 - 1)), np.log1p(0.1)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+    assert views.speaker[0].tolist() == [ANCESTOR, MARGINAL, MARGINAL, ANCESTOR]
+    np.testing.assert_allclose(views.log_omega[0, 0], np.log(0.1))
+    as_any = views_of(own, table, said)._replace(block=views.block)
+    found = pattern_evidence(as_any, np.array([True]), Odds(missing=0.1))
+    np.testing.assert_allclose(found, np.log1p(0.1 * np.expm1(-np.minimum(own, table))))
+
+
 @pytest.mark.parametrize("evidence", [Odds(0.1), Odds(0.5), NoisyOr(0.9), NoisyOr(1.0)])
 def test_the_less_likely_view_is_the_evidence(evidence: Odds | NoisyOr) -> None:
     rng = np.random.default_rng(0)

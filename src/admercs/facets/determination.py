@@ -32,10 +32,10 @@ import numpy as np
 
 from admercs.arrays import Floats, Ints, Keys
 from admercs.method.settings import Determined
-from admercs.table.summary import text_category
-from admercs.table.values import Kind, RawColumn
+from admercs.table.summary import text_category, time_category
+from admercs.table.values import TEMPORAL, Kind, RawColumn
 
-KINDS: tuple[Kind, ...] = ("text", "mixed", "boolean", "integer", "float")
+KINDS: tuple[Kind, ...] = ("text", "mixed", "boolean", "integer", "float", *TEMPORAL)
 PairCounts = dict[tuple[str, str | None], int]  # how often two values occur together; None: missing
 Pair = tuple[int, int]  # the positions of A and B
 
@@ -89,6 +89,10 @@ def code_values(raw: RawColumn, most: int) -> Coded | None:
         return None
     code = np.full(len(missing), -1)
     code[~missing] = inverse
+    if raw.kind in TEMPORAL:
+        return Coded(
+            code, [time_category(count, raw) for count in distinct.view(np.int64).tolist()]
+        )
     return Coded(code, list(map(text_category, distinct.tolist())))
 
 

@@ -7,12 +7,17 @@ a right one is as likely as ω says. A value contributes −log of the chance, a
 is right: log(1 + a (1/ω − 1)). Small oddities, which every row has, hardly count, and large ones
 have no bound. Of the views of a value (leaf, ancestor, whole table) the least likely one counts.
 
+A missing value is none of the values of its column. Where the rows of its context have one, the
+odds are 1 : 1 that it should be there: by its leaf or an ancestor it contributes −log ω, if that is
+more. Gaps that others explain, such as tests that are left out together, have the usual odds.
+
 The paper's form (noisy-or): with v = λ + (1 − λ)(1 − ω) a view contributes −log(1 − γ_δ v), where
 log(1 − v) = log(1 − λ) + log ω.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from math import expm1, log1p
 
@@ -20,12 +25,13 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from admercs._compile import kernel
-from admercs.arrays import Bools, Floats
+from admercs.arrays import Bools, Bytes, Floats, Ints
 from admercs.method.settings import NoisyOr, Odds
 from admercs.method.views import MARGINAL, BlockViews
 
 # Of the polynomial for everyday evidence; odd, as two sums run at the same time.
 DEGREE = 13
+MOST = 700.0  # no exponential of more is a number
 TOGETHER = 1 << 15  # values that are weighed together: they stay in the cache
 
 
@@ -38,6 +44,7 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
     costs as much time as filling it.
     """
     log_omega = views.log_omega
+    gaps = list(_gaps(views))
     for m in np.flatnonzero(has_marginal).tolist():
         take_lower(log_omega[m], views.marginal[m], views.speaker[m], np.uint8(MARGINAL))
     if isinstance(evidence, NoisyOr):
@@ -48,7 +55,21 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
         _weigh_everyday(some, series, weighed)
         odd = np.flatnonzero(some < -1.0)
         weighed[odd] = np.log((1.0 - evidence.odds) + evidence.odds * np.exp(-some[odd]))
+    for m, rows, own, speaker in gaps:
+        unexplained = np.log1p(evidence.missing * np.expm1(np.minimum(-own, MOST)))
+        more = unexplained > views.marginal[m, rows]
+        at = rows[more]
+        views.marginal[m, at], log_omega[m, at] = unexplained[more], own[more]
+        views.speaker[m, at] = speaker[more]
     return views.marginal
+
+
+def _gaps(views: BlockViews) -> Iterator[tuple[int, Ints, Floats, Bytes]]:
+    """Yield the rows where a column is missing, what their contexts say, and who says it."""
+    for m, column in enumerate(views.block):
+        rows = np.flatnonzero(np.isnan(column))
+        if len(rows):
+            yield m, rows, views.log_omega[m, rows], views.speaker[m, rows]
 
 
 def noisy_or(log_not_v: Floats, gamma: float) -> Floats:

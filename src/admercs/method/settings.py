@@ -52,7 +52,7 @@ class Determined:
 
     # A column determines another one as far as it removes the other's exceptions from its most
     # frequent value: completely is 1.
-    least: Share = 0.7
+    least: Share = 0.5
     min_repeats: float = 3.0  # the least rows of its values, on average
     most: int = 5  # the columns that speak about another one at most
     prior: float = 2.0  # the rows as which the exceptions of all other groups count in a group
@@ -146,6 +146,7 @@ class Odds:
     """Evidence log(1 + odds (1/ω − 1)) of a value of likelihood ω."""
 
     odds: float = 0.1
+    missing: float = 1.0  # the odds where a value is missing
 
 
 @dataclass(frozen=True)

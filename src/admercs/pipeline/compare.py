@@ -26,6 +26,7 @@ from admercs.method.neighbours import (
     n_references,
     passed_on,
 )
+from admercs.method.odds import MOST
 from admercs.method.reference_sample import (
     ReferenceSample,
     find_keys,
@@ -36,7 +37,15 @@ from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
 from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Kept, Rows
-from admercs.pipeline.score import BLOCK, Scorer, compared_evidence, run_blocks, sum_in_order
+from admercs.pipeline.score import (
+    BLOCK,
+    Parts,
+    Scorer,
+    compared_evidence,
+    odds_of,
+    run_blocks,
+    sum_in_order,
+)
 from admercs.table.bins import Binning
 from admercs.table.prepared import Prepared
 from admercs.trees.forest import Leaves
@@ -90,11 +99,25 @@ def told_of_piece(
     scorer, cells = model.once(Scorer), [np.empty((0, len(codes)))]
     for start in range(0, len(here), BLOCK):
         some = here[start : start + BLOCK]
-        parts = scorer.score_alone(table.some(some), leaves.of(some))
-        # That a value does not fit the others of its row says nothing about rows like it.
-        cells.append(np.where(parts.speaker == RELATION, 0.0, parts.pattern).T)
+        block = table.some(some)
+        parts = scorer.score_alone(block, leaves.of(some))
+        cells.append(_passing(parts, block, odds_of(model.method)).T)
     excess = passed_on(np.concatenate(cells), wanted.typical)
     return Told(wanted.most, excess, codes[:, here].T, reference, here + first).first()
+
+
+def _passing(parts: Parts, block: Floats, odds: float) -> Floats:
+    """Return the evidence of values that may say something about rows like theirs.
+
+    That a value does not fit the others of its row does not, and a missing value has the odds of
+    any other.
+    """
+    row = np.flatnonzero(np.isnan(block).any(axis=0))
+    pattern = np.where(parts.speaker == RELATION, 0.0, parts.pattern)
+    usual = np.log1p(odds * np.expm1(np.minimum(-parts.log_omega[:, row], MOST)))
+    missing = np.isnan(block[:, row])
+    pattern[:, row] = np.where(missing, np.minimum(pattern[:, row], usual), pattern[:, row])
+    return pattern
 
 
 def compare_rows(
