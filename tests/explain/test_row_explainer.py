@@ -162,3 +162,18 @@ def test_nothing_follows_where_either_of_two_values_may_be_wrong() -> None:
     row = model.explain([["cat", "woof"]])[0]
     assert len({repair.column for repair in row.repairs}) == 2
     assert row.reasons[0].text.endswith("x0 does not fit either.")
+
+
+def test_a_row_is_not_said_to_be_like_itself() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(50, 5, 800)
+    x[::40] = -300.0
+    table = pd.DataFrame({"x": x, "y": -x, "z": rng.normal(size=800)})
+    told = [
+        (row.label, reason.rows)
+        for row in ADMERCS().fit(table).explain(table.iloc[::40])
+        for reason in row.reasons
+        if reason.kind == "neighbours"
+    ]
+    assert told
+    assert all(rows and label not in rows for label, rows in told)

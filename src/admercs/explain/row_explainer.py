@@ -17,7 +17,14 @@ from admercs.explain.column_words import ColumnWords
 from admercs.explain.model_findings import similar_contexts
 from admercs.explain.model_words import ModelWords
 from admercs.explain.part_words import is_clock, is_part, typical_parts
-from admercs.explain.records import Reason, ReasonKind, RowExplanation, Typical, is_count
+from admercs.explain.records import (
+    Reason,
+    ReasonKind,
+    RowExplanation,
+    Typical,
+    is_count,
+    label_text,
+)
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
 from admercs.explain.stated_words import cut, stated_expectation, stated_sentence
@@ -302,7 +309,11 @@ class RowExplainer:
     def _neighbours(self, reason: Reason, row: int) -> Reason:
         """Add the training rows that a row is most like, and what is unusual about them."""
         numbers, added = self.access.odd_neighbours(self._profile[:, [row]])
-        rows = [int(numbers[k]) for k in _foremost(added, NAMED_ROWS)]
+        found = [int(numbers[k]) for k in _foremost(added, NAMED_ROWS + 1)]
+        # A training row is compared with itself, too.
+        own = label_text(self.rows.labels[row])
+        others = [number for number in found if self.rows.names(number) != own]
+        rows = (others or found)[:NAMED_ROWS]
         labels = [self.rows.names(number) for number in rows]
         names = self._foremost_names(self.evidence["neighbours"][:, row])
         text = sentences.neighbours_sentence(self.words.noun, labels, names)
