@@ -6,10 +6,13 @@ taken after it.
 
     python benchmarks/speed.py            # everything, about half an hour
     python benchmarks/speed.py --quick    # the small tables only
-    python benchmarks/speed.py --before ../before   # wide tables too, beside another work tree
+    python benchmarks/speed.py --before ../before   # beside another work tree
 
-With `--before`, a work tree of an earlier commit is measured in the same run, and the results are
-printed and not kept.
+With `--before`, a work tree of an earlier commit is measured in the same run, in turn with this one
+and with isolation forests, on tables of all shapes. It is also measured where the time goes. These
+results come first on the page, and the other ones stay as they are.
+
+All times are processor time: with one thread it is the time of a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -51,21 +54,21 @@ def structured_table(n: int, m: int, seed: int = 0) -> np.ndarray:
 def ours(X: np.ndarray) -> tuple[float, float]:
     from admercs import ADMERCS
 
-    start = time.perf_counter()
+    start = time.process_time()
     model = ADMERCS().fit(X)
-    middle = time.perf_counter()
+    middle = time.process_time()
     model.score_samples(X)
-    return middle - start, time.perf_counter() - middle
+    return middle - start, time.process_time() - middle
 
 
 def isolation_forest(X: np.ndarray) -> tuple[float, float]:
     from sklearn.ensemble import IsolationForest
 
-    start = time.perf_counter()
+    start = time.process_time()
     model = IsolationForest(n_estimators=100, random_state=0, n_jobs=1).fit(X)
-    middle = time.perf_counter()
+    middle = time.process_time()
     model.score_samples(X)
-    return middle - start, time.perf_counter() - middle
+    return middle - start, time.process_time() - middle
 
 
 def outlier_tree(X: np.ndarray) -> tuple[float, float]:
@@ -73,11 +76,11 @@ def outlier_tree(X: np.ndarray) -> tuple[float, float]:
     from outliertree import OutlierTree
 
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
-    start = time.perf_counter()
+    start = time.process_time()
     model = OutlierTree(nthreads=1).fit(frame, outliers_print=0)
-    middle = time.perf_counter()
+    middle = time.process_time()
     model.predict(frame, outliers_print=0)
-    return middle - start, time.perf_counter() - middle
+    return middle - start, time.process_time() - middle
 
 
 def pyod(name: str) -> Callable[[np.ndarray], tuple[float, float]]:
@@ -86,9 +89,9 @@ def pyod(name: str) -> Callable[[np.ndarray], tuple[float, float]]:
 
         module, cls = {"kNN": ("knn", "KNN"), "LOF": ("lof", "LOF"), "ECOD": ("ecod", "ECOD")}[name]
         model = getattr(importlib.import_module(f"pyod.models.{module}"), cls)()
-        start = time.perf_counter()
+        start = time.process_time()
         model.fit(X)  # scores the training rows as well: decision_scores_
-        return time.perf_counter() - start, 0.0
+        return time.process_time() - start, 0.0
 
     return run
 
@@ -97,12 +100,12 @@ def exact_trees(X: np.ndarray) -> tuple[float, float]:
     """Grow scikit-learn's exact trees, one per column."""
     from sklearn.tree import DecisionTreeRegressor
 
-    start = time.perf_counter()
+    start = time.process_time()
     for m in range(X.shape[1]):
         DecisionTreeRegressor(max_depth=10, min_samples_leaf=0.02).fit(
             np.delete(X, m, axis=1), X[:, m]
         )
-    return time.perf_counter() - start, 0.0
+    return time.process_time() - start, 0.0
 
 
 def our_trees(X: np.ndarray) -> tuple[float, float]:
@@ -113,12 +116,12 @@ def our_trees(X: np.ndarray) -> tuple[float, float]:
 
     def note(phase: str, done: int, total: int) -> None:
         if done == total:
-            ends[phase] = time.perf_counter()
+            ends[phase] = time.process_time()
 
     method = Method().change({"trees.price": None})
     model = ADMERCS(method=method, n_iter=1, verbose=note)
     model.fit(X[:500])  # load the compiled code
-    start = time.perf_counter()
+    start = time.process_time()
     model.fit(X)
     return ends["trees"] - start, 0.0
 
@@ -147,9 +150,20 @@ TABLES: dict[tuple[int, int], list[str]] = {
 }  # fmt: skip
 # What changes with the number of columns, and what every user waits for.
 BESIDE = [
-    (1_000, 10), (10_000, 10), (1_000, 500), (1_000, 600), (1_000, 1000), (100_000, 50),
-    (100_000, 200), (1_000_000, 10),
+    (1_000, 10), (10_000, 10), (1_000, 500), (1_000, 600), (1_000, 1000), (1_000, 2000),
+    (100_000, 10), (100_000, 50), (100_000, 200), (1_000_000, 10),
 ]  # fmt: skip
+BEFORE = "the commit 32b514a"
+TOO_LONG = {(1_000, 1000), (1_000, 2000)}  # minutes, for work trees of long ago
+FEW_CELLS = 100_000  # a table of no more is measured nine times, and the median counts
+SHARES = [(1_000, 600), (100_000, 50), (1_000_000, 10)]  # where it is shown what takes the time
+# What the phases of a fit are called on the page; those that are not listed are "other".
+PHASES = {
+    "columns": "relations", "reading": "reading", "encoding": "encoding", "trees": "trees",
+    "densities": "densities", "conditions": "conditions", "scoring": "scoring",
+    "own columns": "feedback", "feedback": "feedback", "references": "neighbours",
+    "comparing": "neighbours",
+}  # fmt: skip
 QUICK = [(10_000, 10), (100_000, 10)]
 GROWTH_N = [(n, 10) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000)]
 GROWTH_M = [(100_000, m) for m in (5, 10, 20, 50)]
@@ -160,9 +174,29 @@ def measure(algorithm: str, n: int, m: int) -> dict[str, Any]:
     X = structured_table(n, m)
     if algorithm in ("admercs", "before"):
         ours(X[:5000])  # load the compiled code; few rows have too shallow trees for all of it
-    fit, score = ALGORITHMS[algorithm](X)
+    turns = [ALGORITHMS[algorithm](X) for _ in range(9 if n * m <= FEW_CELLS else 1)]
+    fit, score = np.median(turns, axis=0).tolist()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"fit": fit, "score": score, "peak_mb": peak, "table_mb": X.nbytes / 2**20}
+
+
+def phases(n: int, m: int) -> dict[str, float]:
+    """Return what the phases of a fit take; screening is part of the trees."""
+    from admercs import ADMERCS
+
+    X, spent = structured_table(n, m), dict.fromkeys([*PHASES.values(), "other"], 0.0)
+    ADMERCS(n_jobs=1).fit(X[:5000])
+    last = time.process_time()
+
+    def note(phase: str, *_: int) -> None:
+        nonlocal last
+        now = time.process_time()
+        spent[PHASES.get(phase, "other")] += now - last
+        last = now
+
+    ADMERCS(n_jobs=1, verbose=note).fit(X)
+    note("the end")
+    return spent
 
 
 def in_process(algorithm: str, n: int, m: int, source: str = "") -> dict[str, Any]:
@@ -184,17 +218,17 @@ def in_process(algorithm: str, n: int, m: int, source: str = "") -> dict[str, An
 def start_up() -> dict[str, float]:
     """Measure importing, the first fit ever and a first fit in a new process."""
     fit = (
-        "import time; t = time.perf_counter(); import numpy as np; from admercs import ADMERCS; "
+        "import time; t = time.process_time(); import numpy as np; from admercs import ADMERCS; "
         "X = np.random.default_rng(0).normal(size=(1000, 10)); X[:, 1] += 5 * X[:, 0]; "
         "ADMERCS().fit(X); "
-        "print(time.perf_counter() - t)"
+        "print(time.process_time() - t)"
     )
     result = {}
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, **THREADS, "NUMBA_CACHE_DIR": cache}
         for name, code in {
-            "import admercs": "import time; t = time.perf_counter(); import admercs; "
-            "print(time.perf_counter() - t)",
+            "import admercs": "import time; t = time.process_time(); import admercs; "
+            "print(time.process_time() - t)",
             "first fit ever, 1,000 x 10": fit,
             "first fit in a new process": fit,
         }.items():
@@ -223,8 +257,9 @@ def total(result: dict[str, Any]) -> float:
 def as_markdown(report: dict[str, Any]) -> str:
     """Write the results page."""
     lines = [
-        "# Speed and memory", "",
-        f"One run of `make speed`, one thread each, {report['machine']}.", "",
+        "## Beside other detectors", "",
+        f"One run of `make speed`{report.get('note', '')}, one thread each, "
+        f"{report['machine']}.", "",
         "| table | algorithm | fit s | score s | times admercs | peak MB |",
         "|---|---|---|---|---|---|",
     ]  # fmt: skip
@@ -245,8 +280,72 @@ def as_markdown(report: dict[str, Any]) -> str:
     lines += [f"| {name} | {seconds:.2f} |" for name, seconds in report["start_up"].items()]
     if "model_mb" in report:
         lines += ["", f"The model of 1,000,000 × 50 takes {report['model_mb']:.1f} MB on disk."]
-    lines += ["", "![How cost grows with rows and columns](speed.svg)", ""]
+    lines += ["", "![How cost grows with rows and columns](speed-peers.svg)", ""]
     return "\n".join(lines)
+
+
+def beside_as_markdown(report: dict[str, Any]) -> list[str]:
+    """Write what was measured beside an earlier work tree."""
+    lines = [
+        "# Speed and memory", "",
+        f"`python benchmarks/speed.py --before ../before`, {report['machine']}: processor time of",
+        "fitting and scoring all rows, one thread each, in turn with an isolation forest and",
+        f"{BEFORE}.",
+        *report.get("notes", []), "",
+        "| table | fit s | score s | isolation forest s | times | before s | before / now "
+        "| peak, times the table |",
+        "|---|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in report["beside"]:
+        new, forest, old = (row["results"][k] for k in ("admercs", "IsolationForest", "before"))
+        before = " | " if old is None else f"{total(old):.2f} | {total(old) / total(new):.2f}"
+        lines.append(
+            f"| {row['n']:,} × {row['m']:,} | {new['fit']:.3f} | {new['score']:.3f} "
+            f"| {total(forest):.2f} | {total(new) / total(forest):.2f} | {before} "
+            f"| {new['peak_mb'] / new['table_mb']:.1f} |"
+        )
+    names = list(dict.fromkeys([*PHASES.values(), "other"]))
+    lines += [
+        "", "Where the time of a fit goes, in seconds; screening is part of the trees:", "",
+        f"| table | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|",
+    ]  # fmt: skip
+    for row in report["phases"]:
+        spent = " | ".join(f"{row['seconds'][name]:.2f}" for name in names)
+        lines.append(f"| {row['n']:,} × {row['m']:,} | {spent} |")
+    return [*lines, "", "![How cost grows, and where the time goes](speed.svg)", ""]
+
+
+def draw_beside(report: dict[str, Any], path: Path) -> None:
+    """Plot how cost grows with rows and columns, beside the commit before, and its shares."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+    rows = [row for row in report["beside"] if row["m"] == 10]
+    columns = [row for row in report["beside"] if row["n"] == 1000 and row["m"] != 600]
+    for ax, key, some, label in (
+        (axes[0], "n", rows, "rows (10 columns)"),
+        (axes[1], "m", columns, "columns (1,000 rows)"),
+    ):
+        for name, style in (("admercs", "o-"), ("before", "x:"), ("IsolationForest", "s--")):
+            known = sorted((r[key], total(r["results"][name])) for r in some if r["results"][name])
+            ax.loglog(*zip(*known, strict=True), style, label=name, color="black", markersize=4)
+        ax.set_xlabel(label)
+        ax.set_ylabel("fit + score, seconds, one thread")
+        ax.grid(alpha=0.3)
+        ax.legend(frameon=False)
+    places, left = range(len(report["phases"])), [0.0] * len(report["phases"])
+    for name in dict.fromkeys([*PHASES.values(), "other"]):
+        spent = [row["seconds"] for row in report["phases"]]
+        share = [each[name] / sum(each.values()) for each in spent]
+        axes[2].barh(places, share, left=left, label=name)
+        left = [a + b for a, b in zip(left, share, strict=True)]
+    axes[2].set_yticks(places, [f"{r['n']:,} × {r['m']:,}" for r in report["phases"]])
+    axes[2].set_xlabel("share of the time of a fit")
+    axes[2].legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1))
+    figure.savefig(path)
 
 
 def draw(report: dict[str, Any], path: Path) -> None:
@@ -297,18 +396,29 @@ def run(quick: bool) -> dict[str, Any]:
     return report
 
 
-def compare(before: str) -> None:
-    """Print seconds and ratios of this work tree, another one and isolation forests."""
-    print("| table | fit + score | isolation forest | times | before | before / now |")
-    print("|---|---|---|---|---|---|")
-    source = str(Path(before).resolve() / "src")
+def compare(before: str) -> dict[str, Any]:
+    """Measure this work tree, another one and isolation forests in turn; return all."""
+    rows: list[dict[str, Any]] = []
+    where = {"before": str(Path(before).resolve() / "src"), "admercs": "", "IsolationForest": ""}
     for n, m in BESIDE:
-        old, new, forest = (
-            total(in_process(name, n, m, where))
-            for name, where in (("before", source), ("admercs", ""), ("IsolationForest", ""))
-        )
-        figures = f"{new:.2f} | {forest:.2f} | {new / forest:.2f} | {old:.2f} | {old / new:.2f}"
-        print(f"| {n:,} × {m} | {figures} |", flush=True)
+        results = {
+            name: None if name == "before" and (n, m) in TOO_LONG else in_process(name, n, m, path)
+            for name, path in where.items()
+        }
+        rows.append({"n": n, "m": m, "results": results})
+        print(f"{n:>9,} x {m:<5}", results, flush=True)
+    shares = [{"n": n, "m": m, "seconds": phases(n, m)} for n, m in SHARES]
+    machine = f"{platform.machine()}, Python {platform.python_version()}"
+    return {"beside": rows, "phases": shares, "machine": machine}
+
+
+def write_pages() -> None:
+    """Write the page from the results that are kept."""
+    beside = json.loads((RESULTS / "speed-beside.json").read_text())
+    peers = as_markdown(json.loads((RESULTS / "speed.json").read_text()))
+    lines = [*beside_as_markdown(beside), peers]
+    (RESULTS / "speed.md").write_text("\n".join(lines))
+    draw_beside(beside, RESULTS / "speed.svg")
 
 
 def main() -> None:
@@ -318,7 +428,9 @@ def main() -> None:
     parser.add_argument("--before", help="a work tree of an earlier commit")
     arguments = parser.parse_args()
     if arguments.before:
-        compare(arguments.before)
+        report = compare(arguments.before)
+        (RESULTS / "speed-beside.json").write_text(json.dumps(report, indent=1))
+        write_pages()
         return
     if arguments.one:
         name, n, m = arguments.one
@@ -330,8 +442,8 @@ def main() -> None:
     if not arguments.quick:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "speed.json").write_text(json.dumps(report, indent=1))
-        (RESULTS / "speed.md").write_text(page)
-        draw(report, RESULTS / "speed.svg")
+        draw(report, RESULTS / "speed-peers.svg")
+        write_pages()
 
 
 if __name__ == "__main__":
