@@ -15,6 +15,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from admercs import ADMERCS, Method
 from admercs.datasets import make_electric_vehicles, make_synth_cs
+from admercs.explain.records import RowExplanation
 from admercs.facets import prepare
 from admercs.method.neighbours import (
     NEGLIGIBLE,
@@ -358,6 +359,13 @@ def test_which_rows_are_references_does_not_depend_on_their_order() -> None:
     np.testing.assert_array_equal(again.scores_, model.scores_[order])
 
 
+def told_first(row: RowExplanation) -> object:
+    """Return what an explanation begins with: the wrong values, or else the first reason."""
+    if row.repair_text:
+        return sorted(cell.column for cell in (row.repairs[0], *row.repairs[0].also))
+    return row.reasons[0].kind, row.reasons[0].target
+
+
 def test_scores_and_reasons_go_on_where_references_become_fewer() -> None:
     table = make_electric_vehicles(0, 51_000, as_frame="pandas").table
     table = table.sample(frac=1, random_state=0).reset_index(drop=True)
@@ -366,11 +374,10 @@ def test_scores_and_reasons_go_on_where_references_become_fewer() -> None:
     less, more = fit(table[:49_000], method), fit(table, method)
     assert 970 < len(references(more).row) < len(references(less).row) < 1030
     # Trees of more rows differ a little. Without neighbours the figures are the same.
-    assert spearmanr(less.scores_, more.scores_[:49_000]).statistic > 0.985
+    assert spearmanr(less.scores_, more.scores_[:49_000]).statistic > 0.99
     worst = np.sort(np.argsort(-less.scores_, kind="stable")[:300])
     first = [
-        [(row.reasons[0].kind, row.reasons[0].target) for row in model.explain(table.iloc[worst])]
-        for model in (less, more)
+        [told_first(row) for row in model.explain(table.iloc[worst])] for model in (less, more)
     ]
     assert np.mean([one == two for one, two in zip(*first, strict=True)]) > 0.9
 
