@@ -187,7 +187,8 @@ class ColumnWatch:
             resembles = f"resembles '{shortened(found.other)}' ({found.n_other:,} times)"
             parts.append(f"{what} ({_how_often(seen[text])}) {resembles}")
         if len(order) > _NAMED:
-            parts.append(f"{len(order) - _NAMED:,} more texts are look-alikes")
+            n = len(order) - _NAMED
+            parts.append("1 more look-alike" if n == 1 else f"{n:,} more look-alikes")
         n, rows = sum(seen[text].n for text in order), (seen[text].rows[0] for text in order)
         values = tuple(order[:_NAMED])
         text = join(parts, "and")
