@@ -225,7 +225,9 @@ def random_table(rng: Rng) -> pd.DataFrame:
             f"{name}{k}" if name in names[:k] else name for k, name in enumerate(names)
         ]
     if rng.random() < 0.1:
-        table.iloc[rng.integers(0, n, 2)] = table.iloc[0]
+        rows = np.arange(n)
+        rows[rng.integers(0, n, 2)] = 0
+        table = table.iloc[rows].reset_index(drop=True)
     return table
 
 

@@ -12,6 +12,13 @@ from hypothesis import strategies as st
 
 from admercs import ADMERCS
 from admercs.datasets import make_electric_vehicles
+from admercs.method.settings import Method
+from admercs.pipeline.fit import fit_model
+from admercs.pipeline.rows import RowsInMemory
+from admercs.table import read_frame
+from tests.fuzz import make_facets
+from tests.pipeline.test_rows import same_fit
+from tests.rows_in_pieces import RowsInPieces
 
 
 def numbers(rng: np.random.Generator) -> np.ndarray:
@@ -44,9 +51,17 @@ def mixed(rng: np.random.Generator) -> pd.DataFrame:
     return cars.assign(paint=rng.choice(["red", "blue"], 200), roof=rng.choice(["a", "b"], 200))
 
 
+def with_facets(rng: np.random.Generator) -> pd.DataFrame:
+    """Return texts, dates and numbers in texts, keys, relations, columns that determine others."""
+    return make_facets(200, int(rng.integers(2**31)))
+
+
+SHAPES = [numbers, rounded, flags, gaps, twins, mixed, with_facets]
+
+
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
-@pytest.mark.parametrize("make", [numbers, rounded, flags, gaps, twins, mixed])
+@pytest.mark.parametrize("make", SHAPES)
 def test_scores_do_not_depend_on_the_order_of_columns(make: Any, data: st.DataObject) -> None:
     X = make(np.random.default_rng(data.draw(st.integers(0, 2**32), label="seed")))
     order = data.draw(st.permutations(range(X.shape[1])), label="order")
@@ -63,6 +78,23 @@ def test_scores_do_not_depend_on_the_order_of_columns(make: Any, data: st.DataOb
         total = [np.sort(each[:, same]).sum(axis=1) for each in (cells, again)]
         np.testing.assert_array_equal(*total)
     assert one.offset_ == other.offset_
+
+
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("make", SHAPES)
+def test_neither_pieces_nor_threads_nor_the_order_of_rows_matter(
+    make: Any, data: st.DataObject
+) -> None:
+    X = make(np.random.default_rng(data.draw(st.integers(0, 2**32), label="seed")))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(X)), max_size=3), label="cuts"))
+    whole, threads = (fit_model(RowsInMemory(read_frame(X), n), Method()) for n in (1, 2))
+    same_fit(threads, whole)
+    same_fit(fit_model(RowsInPieces(X, cuts), Method()), whole)
+    order = np.array(data.draw(st.permutations(range(len(X))), label="order"))
+    Y = X[order] if isinstance(X, np.ndarray) else X.iloc[order]
+    one, other = ADMERCS().fit(X), ADMERCS().fit(Y)
+    np.testing.assert_allclose(other.score_samples(X), one.score_samples(X), 1e-9, 1e-12)
 
 
 def test_rows_that_columns_share_tell_columns_apart_that_hold_the_same_values() -> None:
