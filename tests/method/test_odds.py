@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admercs.method.odds import log_complement, noisy_or, pattern_evidence
+from admercs.method.odds import log_complement, noisy_or, pattern_evidence, usual_gaps
 from admercs.method.settings import NoisyOr, Odds
 from admercs.method.views import ANCESTOR, MARGINAL, OWN, BlockViews
 
@@ -56,6 +56,24 @@ def test_a_missing_value_that_its_context_does_not_explain() -> None:
     as_any = views_of(own, table, said)._replace(block=views.block)
     found = pattern_evidence(as_any, np.array([True]), Odds(missing=0.1))
     np.testing.assert_allclose(found, np.log1p(0.1 * np.expm1(-np.minimum(own, table))))
+
+
+def test_groups_are_found_by_the_usual_odds_of_missing_values() -> None:
+    rng = np.random.default_rng(0)
+    own, table = -rng.exponential(2, (2, 3, 200))
+    block = np.where(rng.random(own.shape) < 0.3, np.nan, 0.0)
+    views = views_of(own.copy(), table.copy(), np.full(own.shape, OWN, np.uint8))
+    views = views._replace(block=block)
+    whole = pattern_evidence(views, np.array([True] * 3), Odds())
+    plain = usual_gaps(whole, views.log_omega, block, 0.1)
+    missing = np.isnan(block)
+    np.testing.assert_array_equal(plain[~missing], whole[~missing])
+    np.testing.assert_allclose(
+        plain[missing], np.log1p(0.1 * np.expm1(-views.log_omega[missing])), rtol=1e-9
+    )
+    assert (plain < whole)[missing].any()
+    recorded = np.zeros_like(block)
+    assert usual_gaps(whole, views.log_omega, recorded, 0.1) is whole
 
 
 @pytest.mark.parametrize("evidence", [Odds(0.1), Odds(0.5), NoisyOr(0.9), NoisyOr(1.0)])

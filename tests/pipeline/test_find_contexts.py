@@ -64,9 +64,9 @@ def found_by(table: pd.DataFrame, method: Method) -> tuple[ADMERCS, Contexts]:
     """Fit a table, and return the candidates before they are scored."""
     candidates = []
 
-    def spy(search: ContextSearch, contexts: Contexts, feedback: Any) -> Any:
+    def spy(search: ContextSearch, contexts: Contexts, *more: Any) -> Any:
         candidates.append(contexts)
-        return iterate(search, contexts, feedback)
+        return iterate(search, contexts, *more)
 
     with patch.object(fit_module, "iterate", spy):
         model = ADMERCS(method=method).fit(table)

@@ -197,7 +197,7 @@ def rank_rows(
 ) -> ScoredTable:
     """Score a table of which only the oddest rows are asked for."""
     known = _described(model, X, labels, 0, 0)
-    evidence, strongest = score_strongest(model, known["table"], n_jobs)
+    evidence, strongest, _ = score_strongest(model, known["table"], n_jobs)
     return ScoredTable(**known, evidence=evidence, strongest=strongest, parts=None)
 
 

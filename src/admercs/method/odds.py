@@ -64,6 +64,22 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
     return views.marginal
 
 
+def usual_gaps(pattern: Floats, log_omega: Floats, block: Floats, odds: float) -> Floats:
+    """Return evidence of values in which missing ones have the odds of any other value.
+
+    What is said of a group of rows, or of rows like another, follows from this evidence: what is
+    missing is an error of one row.
+    """
+    row = np.flatnonzero(np.isnan(block).any(axis=0))
+    if not len(row):
+        return pattern
+    usual = np.log1p(odds * np.expm1(np.minimum(-log_omega[:, row], MOST)))
+    some = pattern[:, row]
+    plain = pattern.copy()
+    plain[:, row] = np.where(np.isnan(block[:, row]), np.minimum(some, usual), some)
+    return plain
+
+
 def _gaps(views: BlockViews) -> Iterator[tuple[int, Ints, Floats, Bytes]]:
     """Yield the rows where a column is missing, what their contexts say, and who says it."""
     for m, column in enumerate(views.block):

@@ -26,7 +26,6 @@ from admercs.method.neighbours import (
     n_references,
     passed_on,
 )
-from admercs.method.odds import MOST
 from admercs.method.reference_sample import (
     ReferenceSample,
     find_keys,
@@ -39,10 +38,8 @@ from admercs.pipeline.model import Model
 from admercs.pipeline.rows import Kept, Rows
 from admercs.pipeline.score import (
     BLOCK,
-    Parts,
     Scorer,
     compared_evidence,
-    odds_of,
     run_blocks,
     sum_in_order,
 )
@@ -60,7 +57,7 @@ class RowParts(NamedTuple):
     codes: Kept
     leaves: Kept
     keys: Kept  # of `reference_sample`
-    base: Kept  # their evidence without that of contexts …
+    base: Kept  # their plain evidence, without that of contexts …
     model: Model  # … by this model
 
 
@@ -101,23 +98,11 @@ def told_of_piece(
         some = here[start : start + BLOCK]
         block = table.some(some)
         parts = scorer.score_alone(block, leaves.of(some))
-        cells.append(_passing(parts, block, odds_of(model.method)).T)
+        plain = scorer.plain(parts, block)
+        # That a value does not fit the others of its row says nothing about rows like it.
+        cells.append(np.where(parts.speaker == RELATION, 0.0, plain).T)
     excess = passed_on(np.concatenate(cells), wanted.typical)
     return Told(wanted.most, excess, codes[:, here].T, reference, here + first).first()
-
-
-def _passing(parts: Parts, block: Floats, odds: float) -> Floats:
-    """Return the evidence of values that may say something about rows like theirs.
-
-    That a value does not fit the others of its row does not, and a missing value has the odds of
-    any other.
-    """
-    row = np.flatnonzero(np.isnan(block).any(axis=0))
-    pattern = np.where(parts.speaker == RELATION, 0.0, parts.pattern)
-    usual = np.log1p(odds * np.expm1(np.minimum(-parts.log_omega[:, row], MOST)))
-    missing = np.isnan(block[:, row])
-    pattern[:, row] = np.where(missing, np.minimum(pattern[:, row], usual), pattern[:, row])
-    return pattern
 
 
 def compare_rows(

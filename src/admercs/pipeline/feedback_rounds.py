@@ -243,7 +243,7 @@ def leave_out(
     for start in range(0, len(some), BLOCK):
         here = some[start : start + BLOCK]
         values = table.some(here)
-        cells = scorer.score_alone(values, leaves.of(here)).pattern
+        cells = scorer.plain(scorer.score_alone(values, leaves.of(here)), values)
         for leaf, (columns, share) in omissions.items():
             rows, less = found[leaf][:2]
             a, b = np.searchsorted(rows, [here[0], here[-1] + 1])
@@ -254,16 +254,17 @@ def leave_out(
 
 
 def iterate(
-    search: ContextSearch, contexts: Contexts, feedback: Feedback
+    search: ContextSearch, contexts: Contexts, feedback: Feedback, whole: Kept
 ) -> tuple[Contexts, Kept, int]:
     """Score contexts and rows in turn until nothing changes.
 
-    Returns the contexts that are anomalous, the evidence of the rows, and the number of rounds.
+    `whole` is all evidence of the rows, where contexts are scored by their plain evidence. Returns
+    the contexts that are anomalous, the evidence of the rows, and the number of rounds.
     """
     rows, model, base = search.rows, search.model, search.base
     log_lambda, evidence, rounds = contexts.log_lambda, base, 1
     if not len(contexts.leaf):
-        return contexts, base, rounds
+        return contexts, whole, rounds
     members = rows.keep(
         "", find_members, search.codes, search.leaves, search.partly,
         shared=(contexts.leaf.tolist(), search.ranges, model.forest),
@@ -276,17 +277,16 @@ def iterate(
         if scale is None:
             break
         rounds += 1
-        shared = feedback.gamma_lambda, scale
-        kept = rows.keep("", sums_of_terms, evidence, within, shared=shared)
+        kept = rows.keep("", sums_of_terms, evidence, within, shared=(feedback.gamma_lambda, scale))
         sums = rows.merge(np.add.reduce, kept)
         before, log_lambda = log_lambda, log_scores(sums, contexts.n, feedback)
-        evidence = rows.keep(
-            "feedback", raise_evidence, base, within,
-            shared=(log_lambda, feedback, model.method.evidence),
-        )  # fmt: skip
+        shared = log_lambda, feedback, model.method.evidence
+        evidence = rows.keep("feedback", raise_evidence, base, within, shared=shared)
         if np.max(np.abs(np.exp(log_lambda) - np.exp(before))) <= feedback.tol:
             break
-    return _anomalous(contexts._replace(log_lambda=log_lambda), members, rows), evidence, rounds
+    if rounds > 1:
+        whole = rows.keep("feedback", raise_evidence, whole, within, shared=shared)
+    return _anomalous(contexts._replace(log_lambda=log_lambda), members, rows), whole, rounds
 
 
 def find_members(

@@ -91,12 +91,13 @@ def fit_model(
     )
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
-    base, keys, strongest, above = (rows.pick(scored, k) for k in range(4))
-    evidence, n_iter, first = base, 1, model
+    evidence, keys, strongest, above, base = (rows.pick(scored, k) for k in range(5))
+    n_iter, first = 1, model
     model = replace(model, usual_evidence=_usual(method, rows.merge(add_counts, above), model))
     if method.feedback is not None:
-        search = ContextSearch(rows, first, binning, codes, leaves, evidence)
-        contexts, evidence, n_iter = iterate(search, search.find(smallest_leaf), method.feedback)
+        search = ContextSearch(rows, first, binning, codes, leaves, base)
+        contexts = search.find(smallest_leaf)
+        contexts, evidence, n_iter = iterate(search, contexts, method.feedback, evidence)
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
     kept = RowParts(codes, leaves, keys, base, first)
@@ -109,18 +110,19 @@ def fit_model(
 
 def score_piece(
     table: Prepared, leaves: Leaves, model: Model, n_jobs: int
-) -> tuple[Floats, Keys, Floats, Ints]:
+) -> tuple[Floats, Keys, Floats, Ints, Floats]:
     """Return what pieces tell of their rows when they are scored first.
 
     That is their evidence, their keys (none where rows are not compared), the evidence of the
-    oddest value of each, and how many values of each attribute have how much evidence.
+    oddest value of each, how many values of each attribute have how much evidence, and the plain
+    evidence of the rows.
     """
     keys = np.empty((table.n_rows if model.method.neighbours is not None else 0, 2), np.uint64)
     counts = [np.zeros((len(model.schema.used), len(LEVELS)), np.int64)]
     is_wanted = model.method.credit is not None and bool((model.likelihoods.kind == NOMINAL).any())
     above = counts if is_wanted else None
-    evidence, strongest = score_strongest(model, table, n_jobs, leaves, keys, above)
-    return evidence, keys, strongest, add_counts(counts)
+    evidence, strongest, base = score_strongest(model, table, n_jobs, leaves, keys, above)
+    return evidence, keys, strongest, add_counts(counts), base
 
 
 def _usual(method: Method, counts: Ints, model: Model) -> Floats:

@@ -38,9 +38,9 @@ from admercs.method.credit import CellCredit, count_above
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest, ReferenceRows
-from admercs.method.odds import pattern_evidence
+from admercs.method.odds import pattern_evidence, usual_gaps
 from admercs.method.reference_sample import key_rows
-from admercs.method.settings import Method, Odds
+from admercs.method.settings import Method, NoisyOr, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
 from admercs.method.views import ANCESTOR, MARGINAL, RELATION, BlockViews
@@ -203,6 +203,13 @@ class Scorer:
             return None
         return known.usually_apart(credit.usual)
 
+    def plain(self, parts: Parts, block: Floats) -> Floats:
+        """Return the evidence of values where missing ones have the usual odds."""
+        evidence = self._method.evidence
+        if isinstance(evidence, NoisyOr) or evidence.missing == evidence.odds:
+            return parts.pattern
+        return usual_gaps(parts.pattern, parts.log_omega, block, evidence.odds)
+
     def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
         """Return log ω of the values of a block by the leaves' own scoring nodes."""
         log_omega = np.empty(block.shape)
@@ -283,14 +290,15 @@ def score_evidence(
 def score_strongest(
     model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None,
     keys: Keys | None = None, above: list[Ints] | None = None,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return the evidence of each row, and that of its oddest value alone.
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """Return the evidence of each row, that of its oddest value alone, and its plain evidence.
 
+    In plain evidence missing values have the usual odds.
     `keys` receives the keys of the rows (see `reference_sample`), and `above` how many values have
     how much evidence (see `credit`), where these are wanted.
     """
     scorer = model.once(Scorer)
-    evidence, strongest = np.empty((2, table.n_rows))
+    evidence, strongest, base = np.empty((3, table.n_rows))
     # What a relation leaves of a value changes with all rows, and so would all keys.
     own_values = np.flatnonzero(~model.is_facet).tolist()
 
@@ -300,13 +308,16 @@ def score_strongest(
         parts = scorer.score(block, leaf, cells=False)
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
+        plain = scorer.plain(parts, block)
+        is_plain = plain is parts.pattern
+        base[start:stop] = (parts if is_plain else parts._replace(pattern=plain)).evidence()
         if above is not None:
             above.append(count_above(parts.pattern))
         if keys is not None and len(keys):
             key_rows([block[m] for m in own_values], keys[start:stop])
 
     run_blocks(work, table.n_rows, n_jobs)
-    return evidence, strongest
+    return evidence, strongest, base
 
 
 def score_values(model: Model, table: Prepared, n_jobs: int = 1) -> Floats:
