@@ -53,7 +53,7 @@ class RelatedCells:
             values = np.rint(values)
         return np.where((values >= self._low[m]) & (values <= self._high[m]), values, np.nan)
 
-    def suspects(self, relation: ShortInts, evidence: Floats) -> tuple[ShortInts, Floats]:
+    def may_be_wrong(self, relation: ShortInts, evidence: Floats) -> tuple[ShortInts, Floats]:
         """Let each broken relation speak about all of its cells: any of them may be wrong.
 
         `relation` (attributes x rows) says by which one a cell is scored, −1: none. Also return

@@ -139,7 +139,7 @@ class RepairSearch:
         evidence = np.where(evidence > self.usual, evidence, np.inf)
         bound = cells.copy()  # by attribute
         if parts.relation is not None:
-            _, bound = self._related.suspects(parts.relation, cells)
+            _, bound = self._related.may_be_wrong(parts.relation, cells)
         target, row = np.nonzero(cells > LEAST_SHARE / 10 * evidence)
         node, own = parts.leaf[target, row], cells[target, row]
         while len(node):
@@ -160,7 +160,7 @@ class RepairSearch:
         expected, own = self._expected.at(leaf), values[cell, row]
         nodes = self._expected.nodes(leaf)
         if parts.relation is not None:
-            speaks, _ = self._related.suspects(parts.relation, _own_cells(parts))
+            speaks, _ = self._related.may_be_wrong(parts.relation, _own_cells(parts))
             solved, exact = self._related.solved_cells(values, speaks, cell, row)
             known = ~np.isnan(solved)
             expected = np.where(known & exact, solved, expected)
