@@ -157,7 +157,9 @@ def count_values(
         if raw.kind == "text":
             is_short = [_is_short(text, settings) for text in values.tolist()]
             values = values[np.array(is_short, np.bool_)]
-        here = values[np.isin(_numbers(raw, settings)[0], wanted)] if len(values) else values
+        own = _numbers(raw, settings)[0]
+        # numpy 2.0 counts large numbers wrongly, which sorting does not.
+        here = values[np.isin(own, wanted, kind="sort")] if len(values) else values
         found.append(dict(Counter(here.tolist())))
     return found
 
@@ -181,7 +183,8 @@ def repeats_of(name: str, raw: RawColumn, n: int, known: PlainKnown) -> RawColum
         given = raw.values.tolist() if raw.kind == "text" else map(text_category, raw.values)
         is_known = np.fromiter((text in texts for text in given), np.bool_, len(values))
     elif known and raw.kind != "empty":
-        is_known = np.isin(raw.values, [value for value, _ in known if isinstance(value, int)])
+        numbers = [value for value, _ in known if isinstance(value, int)]
+        is_known = np.isin(raw.values, numbers, kind="sort")
     else:
         is_known = np.zeros(len(values), np.bool_)
     values[is_known & ~missing] = math.log(sum(count for _, count in known) / n) if known else 0.0

@@ -109,7 +109,7 @@ def _without_tokens(raw: RawColumn, rules: ReadingRules) -> RawColumn:
         tokens = set(rules.missing)
         absent = np.array([str(value) in tokens for value in raw.values.tolist()], bool)
     else:
-        absent = np.isin(raw.values, _as_values(raw, rules.missing))
+        absent = np.isin(raw.values, _as_values(raw, rules.missing), kind="sort")
     if not absent.any():
         return raw
     if raw.kind == "float":
