@@ -7,9 +7,10 @@ a right one is as likely as ω says. A value contributes −log of the chance, a
 is right: log(1 + a (1/ω − 1)). Small oddities, which every row has, hardly count, and large ones
 have no bound. Of the views of a value (leaf, ancestor, whole table) the least likely one counts.
 
-A missing value is none of the values of its column. Where the rows of its context have one, the
-odds are 1 : 1 that it should be there: by its leaf or an ancestor it contributes −log ω, if that is
-more. Gaps that others explain, such as tests that are left out together, have the usual odds.
+A missing value is none of the values of its column. Where nearly all rows of its leaf, or of an
+ancestor, have one, it is an error more often than a rare value is: there the odds are (b / ω)², at
+least a and at most 1. Gaps that others explain, such as tests that are left out together, have the
+usual odds.
 
 The paper's form (noisy-or): with v = λ + (1 − λ)(1 − ω) a view contributes −log(1 − γ_δ v), where
 log(1 − v) = log(1 − λ) + log ω.
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from admercs._compile import kernel
-from admercs.arrays import Bools, Bytes, Floats, Ints
+from admercs.arrays import Bools, Floats, Ints
 from admercs.method.settings import NoisyOr, Odds
 from admercs.method.views import MARGINAL, BlockViews
 
@@ -55,12 +56,12 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
         _weigh_everyday(some, series, weighed)
         odd = np.flatnonzero(some < -1.0)
         weighed[odd] = np.log((1.0 - evidence.odds) + evidence.odds * np.exp(-some[odd]))
-    for m, rows, own, speaker in gaps:
-        unexplained = np.log1p(evidence.missing * np.expm1(np.minimum(-own, MOST)))
-        more = unexplained > views.marginal[m, rows]
-        at = rows[more]
-        views.marginal[m, at], log_omega[m, at] = unexplained[more], own[more]
-        views.speaker[m, at] = speaker[more]
+    for m, rows, own in gaps:
+        rarity = np.expm1(np.minimum(-own, MOST))
+        grown = np.minimum(evidence.missing * (rarity + 1.0), 1.0) ** 2
+        unexplained = np.log1p(np.maximum(grown, evidence.odds) * rarity)
+        # What is less likely in the whole table is told of that.
+        views.marginal[m, rows] = np.maximum(views.marginal[m, rows], unexplained)
     return views.marginal
 
 
@@ -80,12 +81,12 @@ def usual_gaps(pattern: Floats, log_omega: Floats, block: Floats, odds: float) -
     return plain
 
 
-def _gaps(views: BlockViews) -> Iterator[tuple[int, Ints, Floats, Bytes]]:
-    """Yield the rows where a column is missing, what their contexts say, and who says it."""
+def _gaps(views: BlockViews) -> Iterator[tuple[int, Ints, Floats]]:
+    """Yield the rows where a column is missing, and what their contexts say."""
     for m, column in enumerate(views.block):
         rows = np.flatnonzero(np.isnan(column))
         if len(rows):
-            yield m, rows, views.log_omega[m, rows], views.speaker[m, rows]
+            yield m, rows, views.log_omega[m, rows]
 
 
 def noisy_or(log_not_v: Floats, gamma: float) -> Floats:

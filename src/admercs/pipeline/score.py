@@ -206,7 +206,7 @@ class Scorer:
     def plain(self, parts: Parts, block: Floats) -> Floats:
         """Return the evidence of values where missing ones have the usual odds."""
         evidence = self._method.evidence
-        if isinstance(evidence, NoisyOr) or evidence.missing == evidence.odds:
+        if isinstance(evidence, NoisyOr) or evidence.missing == 0:
             return parts.pattern
         return usual_gaps(parts.pattern, parts.log_omega, block, evidence.odds)
 
