@@ -152,6 +152,16 @@ def test_what_the_user_knows_is_followed_and_remembered(written, typed, tmp_path
         ADMERCS(decimal=";").fit(typed)
 
 
+def test_whole_numbers_in_texts_beside_huge_ones(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=100)})
+    table["n"] = pd.Series([2**70, 1, "1", "2"] * 25, dtype=object)
+    model = ADMERCS().fit(table)
+    model.save(tmp_path / "m")
+    scores = ADMERCS.load(tmp_path / "m").score_samples(table)
+    np.testing.assert_array_equal(scores, model.score_samples(table))
+
+
 def test_codes_for_missing_values_that_a_type_cannot_hold():
     rng = np.random.default_rng(0)
     small = rng.integers(0, 200, 100).astype(np.uint8)

@@ -264,7 +264,9 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
         fits = column.position == place and column.n_missing <= header["n_rows"]
         fits = fits and (column.facet is None) == (place < len(schema.columns))
         fits = fits and all(_column_fits(column, kind))
-        fits = fits and (column.reading is None or column.reading.kind == kind)
+        # Beside whole numbers in texts there may be numbers that no integer type holds.
+        read_as = (kind, "integer") if kind == "float" else (kind,)
+        fits = fits and (column.reading is None or column.reading.kind in read_as)
         if column.facet is not None:
             kinds = schema.kinds[: len(schema.columns)]
             fits = fits and column.reading is None
