@@ -49,10 +49,9 @@ class KernelCache(FunctionCache):
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function to machine code that is kept on disk and releases the interpreter lock."""
-    # Less to compile: no check before each division (numpy's error model), no wrapper for C, and no
-    # counting of references to memory, as kernels allocate none.
+    # Less to compile: no check before each division (numpy's error model), and no wrapper for C.
     to_machine_code: Any = numba.njit  # its types do not know all options
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     compiled = to_machine_code(**options)(function)
     try:
         compiled._cache = KernelCache(function)
