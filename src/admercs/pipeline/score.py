@@ -309,8 +309,10 @@ def score_strongest(
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
         plain = scorer.plain(parts, block)
-        is_plain = plain is parts.pattern
-        base[start:stop] = (parts if is_plain else parts._replace(pattern=plain)).evidence()
+        if plain is parts.pattern:  # nothing is missing
+            base[start:stop] = evidence[start:stop]
+        else:
+            base[start:stop] = parts._replace(pattern=plain).evidence()
         if above is not None:
             above.append(count_above(parts.pattern))
         if keys is not None and len(keys):
