@@ -86,10 +86,10 @@ def test_tokens() -> None:
 
 
 def test_tokens_repeat_if_hardly_any_is_rare() -> None:
-    assert tokens_repeat({"BE-1": 50, "DE-2": 50}, first_token, 0.01)
-    assert not tokens_repeat({"BE-1": 50, "BE-2": 50}, first_token, 0.01)
-    assert tokens_repeat({"BE-1": 500, "DE-2": 500, "XX-3": 1}, first_token, 0.01)
-    assert not tokens_repeat({f"{chr(97 + k)}-1": 2 for k in range(20)}, first_token, 0.01)
+    assert tokens_repeat({"BE-1": 50, "DE-2": 50}, first_token, 0.01, 3)
+    assert not tokens_repeat({"BE-1": 50, "BE-2": 50}, first_token, 0.01, 3)
+    assert tokens_repeat({"BE-1": 500, "DE-2": 500, "XX-3": 1}, first_token, 0.01, 3)
+    assert not tokens_repeat({f"{chr(97 + k)}-1": 2 for k in range(20)}, first_token, 0.01, 3)
     rng = np.random.default_rng(1)
     names = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(900)]
     table = pd.DataFrame({"name": [f"{a} {b}" for a, b in zip(names, names[::-1], strict=True)]})

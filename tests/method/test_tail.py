@@ -29,7 +29,7 @@ def in_a_leaf(x):
     both = np.concatenate([x, np.random.default_rng(1).normal(size=500)])
     leaves = np.repeat(forest.leaves(0), [len(x), 500]).astype(np.int32)
     fitted = fit_columns(forest, [both], leaves[None], settings=Density())
-    return fitted, find_lone_values(fitted, forest.root), leaves[: len(x)]
+    return fitted, find_lone_values(fitted, forest.root, Tail().peak), leaves[: len(x)]
 
 
 def test_in_a_leaf_a_lone_value_is_less_likely_the_further_from_the_bulk():

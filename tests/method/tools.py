@@ -29,9 +29,10 @@ class Seen(NamedTuple):
     leaf: np.ndarray  # trees x rows
 
     def lone(self) -> LoneValues | None:
-        if self.model.method.tail is None:
+        tail = self.model.method.tail
+        if tail is None:
             return None
-        return find_lone_values(self.model.likelihoods, self.model.forest.root)
+        return find_lone_values(self.model.likelihoods, self.model.forest.root, tail.peak)
 
     def read(self, m: int, nodes: np.ndarray) -> np.ndarray:
         """Return log ω of the values of a column, each in a node."""

@@ -21,7 +21,6 @@ Unknown = dict[int, str | None]  # categories that the model does not know, by a
 # may differ from these.
 _EXACT_DECIMALS, _LAST_DIGITS = 4, 4
 _PER_RANGE = 10  # an expected number is written in so many steps of what is typical
-_RARE = 0.005  # a category or one of few numbers that so many rows have is no slip
 _TIME_STEPS = (86_400, 3_600, 60, 1)  # seconds
 
 
@@ -107,7 +106,9 @@ class RepairWords:
         if access.continuous[cell] or math.isnan(own):
             return False
         root = access.roots[cell]
-        return access.own_count(root, own) > max(1, _RARE * access.sizes[root])
+        return access.own_count(root, own) > max(
+            1, self._words.access.model.method.repairs.frequent * access.sizes[root]
+        )
 
 
 def _around(value: float, own: float) -> tuple[float, float]:

@@ -30,7 +30,6 @@ _DAY, _HOUR, _QUARTER = 86_400, 3_600, 900  # seconds
 HOUR = _HOUR * 1_000_000  # in microseconds, the unit of times of day
 _FIRST, _LAST = -719_162, 2_932_896  # the days of the years 1 to 9999
 _MINUTES = 1_440  # in a day: so many times of day that are all written to the minute
-_QUIET = 0.002  # a day may begin at midnight if the hours around it have no larger share of dates
 
 
 class Part(NamedTuple):
@@ -104,7 +103,7 @@ def calendar_facets(
             found.append(Facet(TIMED, (place,)))
             hours[0] -= n_midnight
         if days >= settings.days and is_uneven(hours, settings):
-            found.append(Facet(CLOCK, (place,), (_start_of_day(hours), is_timed)))
+            found.append(Facet(CLOCK, (place,), (_start_of_day(hours, settings.quiet), is_timed)))
     for kind, part in PARTS.items():
         if days >= part.days and is_uneven(counted.parts[kind], settings):
             found.append(Facet(kind, (place,)))
@@ -126,10 +125,10 @@ def is_uneven(counts: Ints, settings: Calendar) -> bool:
     return unevenness >= max(settings.unevenness, by_chance)
 
 
-def _start_of_day(hours: Ints) -> int:
+def _start_of_day(hours: Ints, quiet: float) -> int:
     """Return the hour at which a day begins: midnight, or where nothing goes on."""
     around = hours + np.roll(hours, 1)
-    return 0 if around[0] <= _QUIET * hours.sum() else int(around.argmin())
+    return 0 if around[0] <= quiet * hours.sum() else int(around.argmin())
 
 
 def time_of(name: str, dates: RawColumn, start: int, is_timed: bool) -> RawColumn:

@@ -69,8 +69,8 @@ def repeated_tokens(column: ColumnSummary, settings: Facets) -> list[str]:
         return []
     counts = {str(text): count for text, count in column.counts.items()}
     tokens = {"first": first_token, "last": last_token}
-    most = settings.rare_tokens
-    return [kind for kind, token in tokens.items() if tokens_repeat(counts, token, most)]
+    most, repeats = settings.rare_tokens, settings.token_repeats
+    return [kind for kind, token in tokens.items() if tokens_repeat(counts, token, most, repeats)]
 
 
 def find_determined(

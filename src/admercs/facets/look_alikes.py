@@ -32,7 +32,6 @@ from admercs.table.values import RawColumn
 _SPACES, _DIGITS, _WORDS = re.compile(r"\s+"), re.compile(r"\d"), re.compile(r"[^\W\d_]{4,}")
 _LARGEST, _LONGEST = 1 << 30, 1 << 12  # what a file may ask for
 _MOST_KNOWN = 1 << 15  # texts, and words, whose look-alikes are remembered
-_SHORTEST = 3  # shorter texts, such as codes of states, differ in one character by nature
 
 
 Known = tuple[tuple[str, int], ...]  # how often texts occur
@@ -107,7 +106,7 @@ class Dictionary:
             folded = fold(text)
             self._equal[folded].append(text)
             known = (text, folded, _DIGITS.sub("", folded))
-            for key in _shortened(folded):
+            for key in _shortened(folded, settings.shortest):
                 self._near[key].append(known)
             self._halves.update(_halves(folded, len(folded)))
         comparable = [self._has_equals(text) for text in self.frequent if not self.find(text)]
@@ -121,7 +120,11 @@ class Dictionary:
         found = {each for each in self._equal.get(folded, ()) if each != text}
         lengths = (len(folded) - 1, len(folded), len(folded) + 1)
         if any(half in self._halves for length in lengths for half in _halves(folded, length)):
-            near = (self._near[key] for key in _shortened(folded) if key in self._near)
+            near = (
+                self._near[key]
+                for key in _shortened(folded, self._settings.shortest)
+                if key in self._near
+            )
             # Numbers of one form are many, and quickly told apart: they differ in digits only.
             bare = _DIGITS.sub("", folded)
             found |= {
@@ -170,9 +173,9 @@ def _halves(folded: str, length: int) -> tuple[tuple[int, str], tuple[int, str]]
     return (length, folded[:half]), (-length, folded[len(folded) - half :])
 
 
-def _shortened(folded: str) -> set[str]:
+def _shortened(folded: str, shortest: int) -> set[str]:
     """Return a text and all that is left of it without one character."""
-    if len(folded) < _SHORTEST:
+    if len(folded) < shortest:
         return set()
     return {folded, *(folded[:k] + folded[k + 1 :] for k in range(len(folded)))}
 

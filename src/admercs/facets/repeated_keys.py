@@ -29,7 +29,6 @@ REPEATS = "repeats"
 KINDS: tuple[Kind, ...] = ("text", "integer")
 Value = str | int
 PlainKnown = tuple[tuple[Value, int], ...]  # values that occur more than once, and how often
-_PLAIN_SHARE = 0.9  # of the texts of a key, so many are short
 
 
 class NumberCounts(NamedTuple):
@@ -90,7 +89,7 @@ def key_of_counts(place: int, column: ColumnSummary, settings: KeyColumns) -> Fa
     if column.kind != "text" or not column.counts:
         return None
     n_short = sum(n for text, n in column.counts.items() if _is_short(str(text), settings))
-    if n_short < _PLAIN_SHARE * column.n_present:
+    if n_short < settings.short_share * column.n_present:
         return None
     repeated: dict[Value, int] = {str(text): n for text, n in column.counts.items() if n > 1}
     return key_facet(place, column, repeated, column.n_present, settings)
@@ -141,7 +140,7 @@ def repeated_numbers(
     repeated = counted.n > 1
     # A few texts have the same check sum by chance.
     too_many = counted.n[repeated].sum() > 2 * settings.share * counted.n.sum()
-    if too_many or counted.n_short < _PLAIN_SHARE * column.n_present:
+    if too_many or counted.n_short < settings.short_share * column.n_present:
         return None
     return counted.number[repeated]
 

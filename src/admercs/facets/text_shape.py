@@ -17,7 +17,6 @@ _SPACES = re.compile(r"\s+")
 _RUN = r"(?:[^\W\d_]+|\d+)"
 _FIRST, _LAST = re.compile(rf"^[\W_]*{_RUN}"), re.compile(rf"{_RUN}[\W_]*$")
 _NUMBER, _LONGEST = "a number", 20  # characters of a beginning or an end that may repeat
-_RARE = 3
 _E_MAIL = re.compile(r"[^\s@,;:<>()\"]+@(?:[\w-]+\.)+[^\W\d_]{2,}")
 E_MAIL = "an e-mail address"  # the shape of one, whatever letters and digits it has
 TEXT_PARTS = ("shape", "length", "first", "last")
@@ -69,10 +68,13 @@ def _token(match: re.Match[str] | None) -> str:
     return _NUMBER if token.isdigit() else token[:_LONGEST]
 
 
-def tokens_repeat(counts: Mapping[str, int], token: Callable[[str], str], most: float) -> bool:
+def tokens_repeat(
+    counts: Mapping[str, int], token: Callable[[str], str], most: float, repeats: int
+) -> bool:
     """Say whether the beginnings or ends of texts, which occur so often, say something.
 
-    There are several, and at most a share of the rows has one that hardly any other row has.
+    There are several, and at most a share of the rows has a rare one: fewer rows than `repeats`
+    have it.
     """
     found: Counter[str] = Counter()
     n = sum(counts.values())
@@ -80,7 +82,7 @@ def tokens_repeat(counts: Mapping[str, int], token: Callable[[str], str], most: 
         found[token(text)] += count
         if len(found) > max(2.0, most * n):
             return False
-    rare = sum(count for count in found.values() if count < _RARE)
+    rare = sum(count for count in found.values() if count < repeats)
     return len(found) > 1 and rare <= most * n
 
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 Share = Annotated[float, "between 0 and 1", lambda value: 0 <= value <= 1]
 Inner = Annotated[float, "above 0 and below 1", lambda value: 0 < value < 1]
 Positive = Annotated[float, "above 0", lambda value: 0 < value < math.inf]
+Several = Annotated[int, "2 or more", lambda value: 2 <= value < math.inf]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class LookAlikes:
     most: int = 2000  # the most frequent ones of a column at most,
     longest: int = 100  # none of more characters,
     ratio: float = 4.0  # and they occur at least this many times as often as their look-alikes.
+    shortest: int = 3  # shorter texts, such as codes of states, differ in one character by nature
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class KeyColumns:
     share: Share = 0.01  # the most rows whose value occurs more than once, as a share
     min_rows: int = 50  # smaller columns are no keys
     longest: int = 50  # characters of a text that may be a key, at most …
-    words: int = 5  # … and of its words
+    words: int = 5  # … and of its words,
+    short_share: Share = 0.9  # which so many of the texts of a key keep to
     # Whole numbers have at most this share of the repetitions of numbers drawn from their range.
     chance: Share = 0.1
     most: int = 1 << 23  # in larger tables a share of the values is counted, so many
@@ -83,6 +86,8 @@ class Calendar:
     repeats: int = 10  # how often a value of a part occurs at least on average
     # How unevenly dates are spread over the values of a part at least: Σ p log(k p).
     unevenness: float = 0.1
+    # A day may begin at midnight if the hours around it have no larger share of the dates.
+    quiet: Share = 0.002
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class Facets:
 
     # First and last words of texts say something if at most this share of the rows has a rare one.
     rare_tokens: Share = 0.01
+    token_repeats: int = 3  # a word that begins or ends fewer texts is rare
     calendar: Calendar | None = field(default_factory=Calendar)
     keys: KeyColumns | None = field(default_factory=KeyColumns)
     look_alikes: LookAlikes | None = field(default_factory=LookAlikes)
@@ -167,6 +173,9 @@ class Tail:
     slack: float = 3.0  # log of the factor by which a value must be rarer than its tail predicts
     power: float = 3.0  # with S the share of rows at or beyond a value, ω is at least S ** power
     min_rows: int = 5  # the least rows beyond `near`, and half of those beyond `far`
+    # In a leaf a lone value lies on a kernel of this width in bandwidths: √(2π), and a little more
+    # for its heavy part.
+    peak: Positive = 3.0
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -314,6 +323,24 @@ class Flagging:
     share: Share = 0.01
     gap: float = 1.8  # … with this many times the evidence of the rows that follow, …
     following: float = 0.25  # … which are this many, as a share of those that stand out.
+    # Where all training rows are normal, so many parts of them are each scored by the rest, …
+    folds: Several = 5
+    fold_rows: int = 50  # … unless there are fewer rows than this.
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """What a row's values should have been, and which of them is to blame."""
+
+    cells: int = 12  # the most cells of a row that are tried, …
+    exchanged: int = 6  # … of which so many may have changed places …
+    seconds: int = 6  # … and so many are tried beside another where no single one suffices
+    compared: int = 4  # trials of a kind for which a row is compared with other rows
+    listed: int = 3  # the most repairs of a row
+    usual: Share = 0.9  # the share of the training rows whose evidence is nothing unusual
+    least: Share = 0.1  # the share of a row's evidence that a repair removes at least
+    rest: Share = 0.5  # the same for a second cell, of what the best single repair leaves
+    frequent: Share = 0.005  # a value that more rows have than this share is no slip
 
 
 @dataclass(frozen=True)
@@ -352,6 +379,7 @@ class Method:
     relations: Relations | None = field(default_factory=Relations)
     credit: Credit | None = field(default_factory=Credit)
     flagging: Flagging = field(default_factory=Flagging)
+    repairs: Repairs = field(default_factory=Repairs)
 
     def change(self, values: dict[str, Any]) -> Method:
         """Return the method with other values, by dotted names such as ``"border.zone"``."""

@@ -33,8 +33,6 @@ from admercs.method.settings import Tail
 from admercs.method.views import BlockViews
 
 _LOG_TWO = 0.6931471805599453
-# One over the height of a kernel in bandwidths, √(2π) and a little more for its heavy part.
-_PEAK_WIDTH = 3.0
 
 
 class LoneValues(NamedTuple):
@@ -50,10 +48,10 @@ class LoneValues(NamedTuple):
     highest: float  # no value above this is alone
 
 
-def find_lone_values(likelihoods: Likelihoods, root: Ints) -> LoneValues:
+def find_lone_values(likelihoods: Likelihoods, root: Ints, peak: float) -> LoneValues:
     """Find the bulk of each slot; those of the trees' roots are left to the tails of the column.
 
-    `root` is that of the forest: where the nodes of each tree begin.
+    `root` is that of the forest: where the nodes of each tree begin; `peak` is `Tail.peak`.
     """
     like, n = likelihoods, likelihoods.n - likelihoods.n_missing
     filled = like.segment_ptr[1:] > like.segment_ptr[:-1]
@@ -70,7 +68,7 @@ def find_lone_values(likelihoods: Likelihoods, root: Ints) -> LoneValues:
     lone = np.where(filled & (least < like.log_floor), lone, -np.inf)
     lone[like.slot[root[:-1]]] = -np.inf
     highest = float(lone.max())
-    width = _PEAK_WIDTH * like.bandwidth
+    width = peak * like.bandwidth
     return LoneValues(lone, low, high, width, like.log_floor, least, like.log_present, highest)
 
 

@@ -21,20 +21,17 @@ from admercs.pipeline.model import QUANTILE_LEVELS
 from admercs.pipeline.rows import RowsInMemory
 from admercs.pipeline.score import score_evidence
 
-N_FOLDS = 5  # each costs a fit
-MIN_ROWS = 50  # in a smaller table too few rows are left to learn from
-
 
 def with_unseen_evidence(fitted: Fitted, rows: RowsInMemory, nominal: Any) -> Fitted:
     """Replace the quantiles of the training evidence by those of cross-fitted evidence."""
     frame, n_jobs, method = rows.frame, rows.n_jobs, fitted.model.method
-    rules = fitted.model.schema.rules
-    if frame.n_rows < MIN_ROWS:
+    rules, settings = fitted.model.schema.rules, method.flagging
+    if frame.n_rows < settings.fold_rows:
         return fitted
     # Folds follow from the content of the rows: their order does not matter.
-    fold = draw_lots(rows.table.block(0, frame.n_rows)) % np.uint64(N_FOLDS)
+    fold = draw_lots(rows.table.block(0, frame.n_rows)) % np.uint64(settings.folds)
     evidence = np.empty(frame.n_rows)
-    for k in range(N_FOLDS):
+    for k in range(settings.folds):
         held_back = np.flatnonzero(fold == k)
         if not len(held_back):
             continue

@@ -28,16 +28,7 @@ from admercs.pipeline.related_cells import RelatedCells
 from admercs.pipeline.score import Parts, Scorer
 from admercs.table.columns import Column
 
-CELLS = 12  # of a row are tried, …
-SWAPPED = 6  # … so many of them in pairs whose values may have changed places
-SECONDS = 6  # of them are tried together with another where no single one suffices
-COMPARED = 4  # trials of a kind for which a row is compared with others
-LISTED = 3  # repairs of a row
-USUAL = 0.9  # the share of the training rows with evidence that is nothing unusual
 AT_ONCE = 1 << 21  # cells that are scored at a time
-# A repair must remove this share of a row's evidence, and a second cell this share of the rest
-# that the best single repair leaves.
-LEAST_SHARE, LEAST_OF_REST = 0.1, 0.5
 
 
 class Replacement(NamedTuple):
@@ -83,6 +74,7 @@ class RepairSearch:
 
     def __init__(self, model: Model) -> None:
         self._forest, self._scorer = model.forest, model.once(Scorer)
+        self._settings = model.method.repairs
         self._expected = ExpectedValues(model)
         self._changes = CellChanges(model, self._expected)
         self._related = RelatedCells(model)
@@ -92,7 +84,9 @@ class RepairSearch:
         kinds = [_kind(column) for column in model.schema.used]
         self._kind = np.array([kinds.index(kind) if kind else -1 for kind in kinds])
         self._origin = np.array([float(column.origin) for column in model.schema.used])
-        self.usual = float(np.interp(USUAL, QUANTILE_LEVELS, model.evidence_quantiles))
+        self.usual = float(
+            np.interp(self._settings.usual, QUANTILE_LEVELS, model.evidence_quantiles)
+        )
 
     def search(self, values: Floats, parts: Parts, stated: Floats | None = None) -> Repaired:
         """Look for repairs of rows, given as working values (columns x rows) with their scores.
@@ -100,16 +94,19 @@ class RepairSearch:
         `stated` has the values (columns x rows) that are known to be right, or else NaN.
         """
         stated = np.full(values.shape, np.nan) if stated is None else stated
-        promising = self._promising(parts, CELLS)
-        least = LEAST_SHARE * parts.evidence()
+        settings = self._settings
+        promising = self._promising(parts, settings.cells)
+        least = settings.least * parts.evidence()
         singles = self._best(values, parts, self._singles(values, parts, promising, stated), least)
-        swaps = self._best(values, parts, self._swaps(values, promising[:SWAPPED]), least)
+        swaps = self._best(
+            values, parts, self._swaps(values, promising[: settings.exchanged]), least
+        )
         found: list[list[Replacement]] = [[] for _ in least]
         for one in sorted((*singles, *swaps), key=lambda one: -one.removed):
             found[one.row].append(one)
         for pair in self._pairs(values, parts, stated, singles, found):
             found[pair.row].insert(0, pair)
-        told = [[self._as_told(one, parts) for one in each[:LISTED]] for each in found]
+        told = [[self._as_told(one, parts) for one in each[: settings.listed]] for each in found]
         return Repaired(told, self._after(values, parts, found))
 
     def _as_told(self, one: Replacement, parts: Parts) -> Replacement:
@@ -140,7 +137,7 @@ class RepairSearch:
         bound = cells.copy()  # by attribute
         if parts.relation is not None:
             _, bound = self._related.may_be_wrong(parts.relation, cells)
-        target, row = np.nonzero(cells > LEAST_SHARE / 10 * evidence)
+        target, row = np.nonzero(cells > self._settings.least / 10 * evidence)
         node, own = parts.leaf[target, row], cells[target, row]
         while len(node):
             node = self._forest.parent[node]
@@ -149,7 +146,7 @@ class RepairSearch:
             np.add.at(bound, (self._forest.feature[node], row), own)
         bound = self._changes.by_cell(bound)
         order = np.argsort(-bound, axis=0, kind="stable")[:most]
-        enough = np.take_along_axis(bound, order, axis=0) > LEAST_SHARE * evidence
+        enough = np.take_along_axis(bound, order, axis=0) > self._settings.least * evidence
         return np.where(enough, order, -1)
 
     def _singles(self, values: Floats, parts: Parts, promising: Ints, stated: Floats) -> Trials:
@@ -195,9 +192,9 @@ class RepairSearch:
         if self._compares:
             # Comparing rows with others takes long: most trials are out of the question before.
             rough = self._removed(values, parts, trials, alone=True)
-            trials = trials.only(_first_of_rows(trials, rough, COMPARED))
+            trials = trials.only(_first_of_rows(trials, rough, self._settings.compared))
         removed = self._removed(values, parts, trials, alone=False)
-        order = _first_of_rows(trials, removed, LISTED)
+        order = _first_of_rows(trials, removed, self._settings.listed)
         order = order[removed[order] > least[trials.row[order]]]
         return trials.only(order).replacements(removed[order])
 
@@ -234,13 +231,13 @@ class RepairSearch:
         cells = np.array([first.cells for first in firsts])
         new = np.array([first.values for first in firsts])
         block = self._changes.made(values, parts.leaf, rows, cells, new)
-        repaired = self._scorer.score(block)
-        trials = self._singles(block, repaired, self._promising(repaired, SECONDS), stated[:, rows])
+        repaired, seconds = self._scorer.score(block), self._settings.seconds
+        trials = self._singles(block, repaired, self._promising(repaired, seconds), stated[:, rows])
         trials = trials.only(np.flatnonzero(trials.cells[:, 0] != cells[trials.row, 0]))
         # Together they have to remove so much more than the best single one does.
         best = np.array([found[row][0].removed for row in rows.tolist()])
         own = np.array([first.removed for first in firsts])
-        least = best - own + LEAST_OF_REST * rest[rows]
+        least = best - own + self._settings.rest * rest[rows]
         pairs: dict[int, Replacement] = {}
         for second in self._best(block, repaired, trials, least):
             first = firsts[second.row]

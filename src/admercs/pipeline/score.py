@@ -149,7 +149,7 @@ class Scorer:
         self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
         if method.tail is not None:
-            self._lone = find_lone_values(likelihoods, forest.root)
+            self._lone = find_lone_values(likelihoods, forest.root, method.tail.peak)
             residuals = Residuals(model.steps, method.relations.power) if method.relations else None
             self._tail = TailStep(likelihoods, forest.root, method.tail, residuals)
             self._steps.append(self._tail)
