@@ -184,3 +184,11 @@ def test_texts_are_counted_and_encoded_by_their_own_library(library, name):
     schema = learn_schema(summarise(frame))
     assert schema.used[0].categories == ("a", "", "b", "ß")
     np.testing.assert_array_equal(prepare(frame, schema).column(0)[:6], [1, np.nan, 3, 2, 1, 4])
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+def test_no_character_of_a_text_gets_lost(dtype):
+    texts = ["a", "b", "\x00", "a\x00"]  # numpy's own texts end before a NUL character
+    frame = read_frame(pl.DataFrame({"t": pl.Series(texts, dtype=dtype), "k": range(4)}))
+    assert frame.column(0).values.tolist() == texts
+    assert set(summarise(frame).columns[0].counts) == set(texts)

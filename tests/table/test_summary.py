@@ -56,7 +56,7 @@ numbers = st.one_of(st.none(), st.integers(-3, 3), st.floats(-1e6, 1e6, width=32
 texts = st.one_of(st.none(), st.sampled_from(["a", "ß", "日"]), st.text(max_size=2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(numbers, texts), min_size=2, max_size=40), st.data())
 def test_parts_give_the_schema_and_the_values_of_the_whole(rows, data):
     schema_of = {"n": pl.Float64, "t": pl.String, "k": pl.Int64}

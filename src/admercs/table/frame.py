@@ -145,12 +145,21 @@ def from_series(series: nw.Series[Any], name: str) -> RawColumn:
         raw = from_array(series.to_numpy(), name)
         return replace(raw, kind="datetime", time_zone=zone_name(zone) if zone else "")
     if dtype == nw.String:
-        return RawColumn(name, "text", series.to_numpy(), missing)
-    values = series.to_numpy()  # dates, durations and objects
+        return RawColumn(name, "text", text_objects(series), missing)
+    is_category = dtype in (nw.Categorical, nw.Enum)
+    # Otherwise dates, durations and objects.
+    values = text_objects(series) if is_category else series.to_numpy()
     if missing is not None and values.dtype == object:
         values = values.copy()  # what the library handed out may be its own memory
         values[missing] = None
-    return replace(from_array(values, name), categorical=dtype in (nw.Categorical, nw.Enum))
+    return replace(from_array(values, name), categorical=is_category)
+
+
+def text_objects(series: nw.Series[Any]) -> Array:
+    """Return texts as objects: arrays of numpy's own texts lose NUL characters at their ends."""
+    texts = np.empty(len(series), dtype=object)
+    texts[:] = series.to_list()
+    return texts
 
 
 def _plain_columns(table: Any) -> dict[int, RawColumn]:

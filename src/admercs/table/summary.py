@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from admercs.arrays import Array
-from admercs.table.frame import Frame
+from admercs.table.frame import Frame, text_objects
 from admercs.table.readings import FormCounts, ReadingRules, count_column, count_forms, merge_forms
 from admercs.table.values import TEMPORAL, Kind, RawColumn, describe
 
@@ -118,7 +118,7 @@ def _column_summary(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
             summary = _summarise(frame.column(position), chosen)
         else:
             sizes, counts = (len(texts) - n_missing, n_missing), _count_texts(texts)
-            words = _count_words(counts, texts.drop_nulls().to_numpy)
+            words = _count_words(counts, lambda: text_objects(texts.drop_nulls()))
             summary = ColumnSummary(
                 name, "text", "nominal", chosen, *sizes, counts=counts, n_words=words
             )
@@ -205,7 +205,7 @@ def _count_texts(series: nw.Series[Any]) -> Counts:
     sample = present.gather_every(max(1, len(present) // 4096))
     if 2 * sample.n_unique() > len(sample):
         # Hardly a text occurs twice: most likely the count can be given up after a few of them.
-        return _count_objects(present.to_numpy())
+        return _count_objects(text_objects(present))
     table = present.value_counts(name="count")
     if len(table) > NOMINAL_CAP:
         return None
