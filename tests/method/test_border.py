@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from admercs import ADMERCS, Method
 from admercs.method.border import BorderStep, border_zone
-from admercs.method.settings import Border
+from admercs.method.settings import Density
 
 from .tools import ALONE, Seen, fit, walk
 
@@ -74,12 +74,12 @@ def across(seen: Seen, tree: int, i: int) -> tuple[int, float]:
 
 
 def test_odd_values_near_a_border_are_as_likely_as_across_it(seen: Seen) -> None:
-    model, most = seen.model, 0.5
+    model, ordinary = seen.model, 0.5
     assert model.zones is not None
     met = raised = 0
     views, before = seen.views(), seen.views()
     own = seen.own_likelihoods()
-    BorderStep(model.forest, model.zones, own, seen.lone(), most).apply(views)
+    BorderStep(model.forest, model.zones, own, seen.lone(), ordinary).apply(views)
     np.testing.assert_array_equal(views.marginal, before.marginal)
     np.testing.assert_array_equal(views.speaker, before.speaker)
     for m in range(3):
@@ -87,9 +87,9 @@ def test_odd_values_near_a_border_are_as_likely_as_across_it(seen: Seen) -> None
             expected = before.log_omega[m, i]
             leaf, near = across(seen, m, i)
             met += leaf >= 0
-            if leaf >= 0 and expected < np.log(most) and expected < before.marginal[m, i]:
+            if leaf >= 0 and expected < np.log(ordinary) and expected < before.marginal[m, i]:
                 there = seen.read(m, np.full_like(seen.leaf[m], leaf))[i]
-                expected = max(expected, min(there + np.log(near), np.log(most)))
+                expected = max(expected, min(there + np.log(near), np.log(ordinary)))
             assert views.log_omega[m, i] == pytest.approx(expected, abs=1e-12)
             raised += views.log_omega[m, i] > before.log_omega[m, i]
     assert met > 20
@@ -101,14 +101,15 @@ def test_smoothing_only_ever_raises_and_never_beyond_its_limit() -> None:
     x = rng.random(1000)
     X = np.column_stack([x, np.floor(4 * x) + rng.normal(0, 0.1, 1000)])
     changed = 0
-    for most in (0.2, 0.5):
-        method = replace(Method(), border=Border(most=most), discount=None, ancestor=None, **ALONE)
+    for ordinary in (0.2, 0.5):
+        density = Density(ordinary=ordinary)
+        method = replace(Method(), density=density, discount=None, ancestor=None, **ALONE)
         smoothed = fit(X, method)
         plain = fit(X, replace(method, border=None)).parts()
         found = smoothed.parts()
         assert np.all(found.log_omega >= plain.log_omega)
         raised = found.log_omega > plain.log_omega
-        assert np.all(found.log_omega[raised] <= np.log(most))
+        assert np.all(found.log_omega[raised] <= np.log(ordinary))
         changed += int(raised.sum())
     assert changed > 0
 

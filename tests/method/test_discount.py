@@ -41,18 +41,18 @@ def vehicles(n: int = 800) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("make", [lengths, vehicles, lambda: lengths(280)])
-@pytest.mark.parametrize("settings", [Discount(), Discount(odds=0.1, min_rows=30, ordinary=0.9)])
+@pytest.mark.parametrize("settings", [Discount(), Discount(odds=0.1, min_rows=30)])
 def test_the_table_counts_less_where_a_context_explains_a_value(
     make: Callable[[], pd.DataFrame], settings: Discount
 ) -> None:
     seen = fit(make(), ONE_ROUND)
-    forest, own = seen.model.forest, seen.model.scoring.own
+    forest, own, ordinary = seen.model.forest, seen.model.scoring.own, 0.5
     views, before = seen.views(), seen.views()
     far = np.where(np.arange(before.marginal.shape[1]) % 3 == 0, -2.0, 0.0)
     for each in (views, before):
         each.far.extend((m, np.arange(len(far)), far) for m in range(len(each.marginal)))
         np.minimum(each.marginal, far, out=each.marginal)  # as the tails leave it
-    DiscountStep(forest, own, settings).apply(views)
+    DiscountStep(forest, own, settings, ordinary).apply(views)
     expected = before.marginal.copy()
     for m, i in np.ndindex(expected.shape):
         context = own[seen.leaf[m, i]]
@@ -60,7 +60,7 @@ def test_the_table_counts_less_where_a_context_explains_a_value(
         table, here = before.marginal[m, i], before.log_omega[m, i]
         if len(columns) and forest.n[context] >= settings.min_rows and table < here:
             in_context = np.exp(before.marginal[columns, i].min())
-            explained = min(1.0, np.exp(here) / settings.ordinary) * in_context
+            explained = min(1.0, np.exp(here) / ordinary) * in_context
             odds = 1 - (1 - settings.odds) * explained
             expected[m, i] = -np.log1p(odds * np.expm1(-table))
         expected[m, i] = min(expected[m, i], far[i])  # never above what the tails say

@@ -282,7 +282,7 @@ def test_parameters_of_the_detector_come_before_the_method() -> None:
     [
         ("tail.middle", -1, "above 0 and below 1"),
         ("tail.far", 0.2, "between method.tail.far and method.tail.middle"),
-        ("border.most", 0.0, "above 0 and below 1"),
+        ("density.ordinary", 0.0, "above 0 and below 1"),
         ("evidence.odds", -0.1, "0 or more"),
         ("feedback.gamma_lambda", 1.5, "between 0 and 1"),
         ("feedback.spread", 1, "above 0 and below 1"),

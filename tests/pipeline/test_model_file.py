@@ -147,7 +147,7 @@ def test_numbers_of_numpy_become_plain(model: Model, tmp_path: Path) -> None:
         "min_samples_leaf": np.float64(0.25),
         "nominal": np.array(["kind"]),
     }
-    method = model.method.change({"border.zone": np.int32(2), "border.most": np.float64(0.5)})
+    method = model.method.change({"border.zone": np.int32(2), "density.ordinary": np.float64(0.5)})
     save_model(tmp_path / "m", replace(model, method=method), extra)
     again, found = load_model(tmp_path / "m")
     assert again.method == model.method

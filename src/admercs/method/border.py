@@ -67,17 +67,17 @@ class BorderStep:
 
     def __init__(
         self, forest: Forest, zones: BorderZones, own: ReadyLikelihoods, lone: LoneValues | None,
-        most: float,
+        ordinary: float,
     ) -> None:  # fmt: skip
         self._forest, self._zones, self._own, self._lone = forest, zones, own, lone
         known = own.likelihoods if isinstance(own, ReadyLikelihoods) else own
-        self._whole, self._most = np.diff(forest.root) == 1, math.log(most)
+        self._whole, self._ordinary = np.diff(forest.root) == 1, math.log(ordinary)
         self._runs = runs_of_columns(known.kind, np.arange(forest.n_trees))
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.log_omega``; where the whole table finds a value odder, nothing changes."""
         forest, zones, (n_columns, n_rows) = self._forest, self._zones, views.block.shape
-        is_odd = (views.log_omega < self._most) & (views.log_omega < views.marginal)
+        is_odd = (views.log_omega < self._ordinary) & (views.log_omega < views.marginal)
         is_odd[self._whole] = False
         odd = np.flatnonzero(is_odd)
         across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
@@ -94,7 +94,7 @@ class BorderStep:
         for columns, first in self._runs:
             some = slice(first_of[columns.start], first_of[columns.stop])
             read_lowered(self._lone, self._own, first, across[some], x[some], there[some])
-        smoothed = np.minimum(there + np.log(nearness), self._most)
+        smoothed = np.minimum(there + np.log(nearness), self._ordinary)
         log_omega = views.log_omega.ravel()
         log_omega[odd] = np.maximum(log_omega[odd], smoothed)
 

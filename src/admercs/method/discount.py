@@ -25,13 +25,13 @@ TOGETHER = 1 << 17  # cells that are looked at together: they stay in the cache
 class DiscountStep:
     """Raises log ω in the whole table of values that their contexts explain."""
 
-    def __init__(self, forest: Forest, own: ShortInts, settings: Discount) -> None:
+    def __init__(self, forest: Forest, own: ShortInts, settings: Discount, ordinary: float) -> None:
         enough = (forest.n[own] >= settings.min_rows) & (forest.parent[own] >= 0)
         leaves = np.flatnonzero(forest.is_leaf & enough)
         self._slot = np.full(len(own), -1, np.int32)
         self._slot[leaves] = np.arange(len(leaves))
         self._columns = condition_columns(forest, own[leaves])
-        self._settings = settings
+        self._odds, self._ordinary = settings.odds, math.log(ordinary)
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.marginal``, but not above what the tails say."""
@@ -39,11 +39,11 @@ class DiscountStep:
         root, (n_columns, n_rows) = marginal.copy(), leaf.shape
         step = max(1, TOGETHER // max(1, n_rows))
         cells, known = np.empty(step * n_rows, np.int64), np.empty((2, step * n_rows))
-        less, ordinary = 1.0 - self._settings.odds, math.log(self._settings.ordinary)
+        less = 1.0 - self._odds
         for start in range(0, n_columns, step):
             stop = min(start + step, n_columns)
             n = list_explained(
-                leaf, views.log_omega, root, self._slot, self._columns, ordinary, start, stop,
+                leaf, views.log_omega, root, self._slot, self._columns, self._ordinary, start, stop,
                 cells, *known,
             )  # fmt: skip
             own, explained = known[:, :n]

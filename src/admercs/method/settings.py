@@ -121,6 +121,7 @@ class Density:
     # Whether ω is the area of the density below the height of the value; else min(1, κ / τ(ρ)).
     area: bool = True
     rho: Share = 0.9  # ρ, the share of a context's rows that are typical there
+    ordinary: Inner = 0.5  # a value at least this likely is ordinary in its context
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,6 @@ class Border:
     """Near a threshold the likelihood is smoothed with that of the context across."""
 
     zone: int = 2  # the width of the zone on either side of a threshold, in smallest leaves
-    most: Inner = 0.5  # the likelihood is raised to this value at most
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,6 @@ class Discount:
 
     odds: Share = 1 / 3  # the share of the odds that is left of a value that is explained
     min_rows: int = 50  # a context of fewer rows explains nothing
-    ordinary: Positive = 0.5  # a value at least this likely in its context is explained completely
 
 
 @dataclass(frozen=True)

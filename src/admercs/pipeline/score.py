@@ -148,16 +148,17 @@ class Scorer:
             self._credit = CellCredit(model.credited, usual, method.credit)
         self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
+        ordinary = method.density.ordinary
         if method.tail is not None:
             self._lone = find_lone_values(likelihoods, forest.root, method.tail.peak)
             residuals = Residuals(model.steps, method.relations.power) if method.relations else None
             self._tail = TailStep(likelihoods, forest.root, method.tail, residuals)
             self._steps.append(self._tail)
         if method.border is not None and model.zones is not None:
-            most = method.border.most
-            self._steps.append(BorderStep(forest, model.zones, self._own, self._lone, most))
+            self._steps.append(BorderStep(forest, model.zones, self._own, self._lone, ordinary))
         if method.discount is not None:
-            self._steps.append(DiscountStep(forest, model.scoring.own, method.discount))
+            discount = DiscountStep(forest, model.scoring.own, method.discount, ordinary)
+            self._steps.append(discount)
         if method.ancestor is not None:
             ancestor, odds = model.scoring.ancestor, method.ancestor.odds
             self._steps.append(AncestorStep(ancestor, roots, likelihoods, self._lone, odds))
