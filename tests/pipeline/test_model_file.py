@@ -349,7 +349,7 @@ def test_every_member_has_its_size_and_type(member: str, path: Path) -> None:
         (("extra", "parameters", "max_depth"), True),
         (("extra", "parameters", "method"), {"type": "Trees"}),
         (("method", "type"), "other"),
-        (("method", "border", "most"), -1),
+        (("method", "density", "ordinary"), 2),
         (("method", "evidence", "odds"), "0.1"),
         (("method", "evidence", "odds"), 2**63),
         (("method", "evidence"), {"type": "NoisyOr", "gamma_delta": 2}),

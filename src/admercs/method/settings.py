@@ -337,7 +337,7 @@ class Repairs:
     compared: int = 4  # trials of a kind for which a row is compared with other rows
     listed: int = 3  # the most repairs of a row
     usual: Share = 0.9  # the share of the training rows whose evidence is nothing unusual
-    least: Share = 0.1  # the share of a row's evidence that a repair removes at least
+    least: Share = 0.05  # the share of a row's evidence that a repair removes at least
     rest: Share = 0.5  # the same for a second cell, of what the best single repair leaves
     frequent: Share = 0.005  # a value that more rows have than this share is no slip
 

@@ -3,10 +3,7 @@
 Each cell of a row is replaced by what the rest of the row predicts, and the row is scored again.
 The repair that removes most evidence names the cell to blame: a wrong value is odd itself, and it
 makes others odd that are predicted from it. Values of two columns may also have changed places.
-Where no single repair suffices, two cells are replaced.
-
-Only rows are repaired that are odder than nine of ten training rows: about the others nothing is
-odd.
+Where no single repair makes a row as ordinary as nine of ten training rows, two cells are replaced.
 
 What counts is a row's *own* evidence, that of patterns and of isolation. What it has by association
 stays: a repair is about the row's values, not about other rows.
@@ -133,7 +130,6 @@ class RepairSearch:
         of a broken equation, whichever of its cells has it. Cells that cannot remove enough are -1.
         """
         cells, evidence = _own_cells(parts), parts.evidence()
-        evidence = np.where(evidence > self.usual, evidence, np.inf)
         bound = cells.copy()  # by attribute
         if parts.relation is not None:
             _, bound = self._related.may_be_wrong(parts.relation, cells)
