@@ -166,6 +166,21 @@ def test_a_query_is_one_select(here, query):
     assert [path.name for path in here.iterdir()] == ["in.csv"]
 
 
+@pytest.mark.parametrize("write", [
+    "copy (select 1 as a) to 'in.csv' (use_tmp_file false)", "insert into t values (1) returning *",
+])  # fmt: skip
+@pytest.mark.parametrize("query", [
+    "with x as ({}) select * from 'in.csv'",
+    "from 'in.csv' where a in (with x as (select 1), y as ({}) select 1 from y)",
+    "from 'in.csv' union all (with x as ({}) select * from x)",
+])  # fmt: skip
+def test_nothing_in_a_query_writes(here, query, write):
+    (here / "in.csv").write_text(TABLE)
+    with pytest.raises(UserError, match=r"one select statement|A CTE needs a SELECT"):
+        read(query.format(write))
+    assert (here / "in.csv").read_text() == TABLE
+
+
 def test_the_connection_of_a_query_cannot_write_or_reach_other_files(here):
     (here / "in.csv").write_text(TABLE)
     (here / "other.csv").write_text(TABLE)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -31,6 +32,9 @@ _TOKEN = re.compile(
 _BEFORE_TABLES = {"FROM", "JOIN", "PIVOT", "UNPIVOT", "SUMMARIZE", "DESCRIBE"}
 _AFTER_TABLES = {"SELECT", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT",
                  "UNION", "EXCEPT", "INTERSECT", "VALUES", "SET"}  # fmt: skip
+# How the parser calls queries, and those that only read.
+_QUERY_TYPE = re.compile(r'"type":"(\w+_NODE)"')
+_READING = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 _READER = re.compile(r"read_\w+|\w+_scan|parquet_\w+|sniff_csv|glob", re.IGNORECASE)
 
 
@@ -96,6 +100,17 @@ def _unquoted(token: re.Match[str]) -> str:
     text = token[0]
     is_quoted = token.lastgroup in ("text", "name")
     return text[1:-1].replace(text[0] * 2, text[0]) if is_quoted else text
+
+
+def only_reads(connection: Any, query: str) -> bool:
+    """Say whether a query is one select, with nothing but selects inside it (no COPY or INSERT)."""
+    statements = connection.extract_statements(query)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        return False
+    parsed = connection.execute("select json_serialize_sql(?)", [query]).fetchone()[0]
+    # Quotes within texts are escaped, so that nothing else looks like this.
+    found = set(_QUERY_TYPE.findall(parsed))
+    return bool(found) and found <= _READING
 
 
 def table_in_duckdb(path: Path, wanted: str | None, connection: Any) -> tuple[str, str]:

@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
 from admercs.cli import csvfile, databases
@@ -104,8 +103,8 @@ class SourceFinder:
             query = f"{query[: named.start]}{quoted(named.file)}{query[named.end :]}"
         source = Source("query", query, is_query=True)
         with source.errors():
-            found = self._connection.extract_statements(query)
-        if len(found) != 1 or found[0].type != duckdb.StatementType.SELECT:
+            only_reads = databases.only_reads(self._connection, query)
+        if not only_reads:
             raise UserError(
                 "a query must be one select statement, and nothing else. A pivot has to name its "
                 "values: on year in (2024, 2025)."
