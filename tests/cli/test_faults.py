@@ -251,6 +251,9 @@ def test_a_tilde_is_part_of_a_name(here):
     (here / "~.csv").write_text("a\n7\n")
     assert read("~.csv") == {"a": [7]}
     assert read("from '~.csv'") == {"a": [7]}
+    (here / "~").mkdir()
+    (here / "~" / "x.csv").write_text("a\n7\n")
+    assert read("~/x.csv") == {"a": [7]}
 
 
 @pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet", "jsonl", "duckdb", "arff"])

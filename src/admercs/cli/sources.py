@@ -261,8 +261,8 @@ class SourceFinder:
 
 
 def _path(text: str) -> Path:
-    # A ~ that is no user's folder is part of the name.
-    return Path(os.path.expanduser(text))
+    # A ~ is part of the name of what exists, and where it is no user's folder.
+    return Path(text if os.path.exists(text) else os.path.expanduser(text))
 
 
 def _matching(pattern: Path) -> list[Path]:
