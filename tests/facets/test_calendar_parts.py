@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 
 from admercs import ADMERCS, Method
-from admercs.facets import FacetFrame
+from admercs.facets import FacetFrame, prepare
 from admercs.facets.calendar_parts import HOUR, MONTHS, WEEKDAYS
 from admercs.method.settings import Calendar
 from admercs.pipeline.joint_questions import find_together
@@ -149,6 +150,16 @@ def test_hours_before_and_after_midnight_are_neighbours() -> None:
     assert cells[(hour >= 18) | (hour < 5)].max() < cells[NIGHT]
     reasons = model.explain(orders.iloc[[NIGHT]], noun="orders")[0].reasons
     assert any("between 18:00 and 05:00, but this order has 12:00" in r.text for r in reasons)
+
+
+def test_what_are_no_dates_is_refused_before_their_parts_are_made() -> None:
+    orders = make_orders()
+    schema = ADMERCS().fit(orders).model_.schema
+    assert schema.facets
+    orders["ordered"] = "later"
+    for order in (schema.order, schema.order[::-1]):  # the method's order is that of the contents
+        with pytest.raises(ValueError, match="Column 'ordered' held dates"):
+            prepare(read_frame(orders), replace(schema, order=order))
 
 
 def test_weekdays_may_be_conditions() -> None:

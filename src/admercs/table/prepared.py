@@ -47,7 +47,8 @@ class Prepared:
         # Of nominal columns the codes are kept; numeric ones are read whenever they are asked for.
         self._codes: dict[int, Bytes] = {}
         self._views: dict[int, RawColumn] = {}
-        for m, column in enumerate(schema.used):
+        # Columns of the table are looked at before the facets that are made of them.
+        for m, column in sorted(enumerate(schema.used), key=lambda each: each[1].position):
             position = column.position
             kind = schema.kinds[position]
             if kind == "text" and (texts := frame.texts(position)) is not None:
