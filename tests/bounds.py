@@ -1,7 +1,8 @@
 """The tests at the lowest declared and at the newest versions of all dependencies.
 
 ``python tests/bounds.py [tests]`` makes an environment for each with uv, on Python 3.11 and on the
-newest one that can be had, runs the tests there and prints a table.
+newest one that can be had, runs the tests there and prints a table. ``--python 3.14`` tries that
+one only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 UV = [sys.executable, "-m", "uv"]
 FOLDER = ROOT / ".bounds"
+# A version without a wheel for a Python is not for it; PyYAML needs no compiler.
+WHEELS = ("--only-binary", ":all:", "--no-binary", "pyyaml")
 RESOLUTIONS = {"newest": "highest", "lowest": "lowest-direct"}
 LOWEST, NEWEST = ("3.11",), ("3.15", "3.14", "3.13", "3.12")  # the first that can be had
 SHOWN = ("numpy", "scikit-learn", "numba", "pandas", "polars", "pyarrow", "dask", "duckdb")
@@ -31,10 +34,9 @@ def make_environment(folder: Path, python: str, which: str) -> str:
     """Install the package with all that its tests use; return what went wrong."""
     pinned = folder / "pinned.txt"
     to = ("--quiet", "--python", folder / "bin" / "python")
-    resolution = ("--only-binary", ":all:", "--resolution", RESOLUTIONS[which])
+    resolution = (*WHEELS, "--resolution", RESOLUTIONS[which])
     steps = [
-        ("venv", "--quiet", "--clear", "--python", python, folder),
-        # Versions that have no wheel for this Python are not for it.
+        ("venv", "--quiet", "--clear", "--seed", "--python", python, folder),
         ("pip", "compile", *to, *resolution, "--extra", "test", "-o", pinned, "pyproject.toml"),
         ("pip", "install", *to, "--requirements", pinned),
         ("pip", "install", *to, "--no-deps", "--editable", "."),
@@ -79,9 +81,11 @@ def main() -> None:
     """Make one environment after the other and run the tests there."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tests", nargs="*", help="files or folders with tests (default: all)")
-    tests = parser.parse_args().tests
+    parser.add_argument("--python", help="the only version of Python to try, such as 3.14")
+    options = parser.parse_args()
+    tests = options.tests
     rows = [["Python", "versions", *SHOWN, "tests"], ["---"] * (3 + len(SHOWN))]
-    for pythons in (NEWEST, LOWEST):
+    for pythons in ((options.python,),) if options.python else (NEWEST, LOWEST):
         usable = list(pythons)
         for which in RESOLUTIONS:
             folder = make_first(usable, which)
