@@ -119,6 +119,13 @@ def test_the_largest_numbers_in_one_column(rng):
     assert "1.7e+308" in model.report(values[:300]).html()
 
 
+@pytest.mark.parametrize("power", [20, 100, 308])
+def test_numbers_of_all_magnitudes(rng, power):
+    values = 10.0 ** rng.integers(-power, power, 300)
+    model = ADMERCS().fit(np.stack([values, values], axis=1))
+    assert np.isfinite(model.score_samples([[1.0, 1.0], [values[0], values[1]]])).all()
+
+
 def test_rows_of_the_largest_numbers_are_explained():
     # So few rows that a region of typical values lies all at one end.
     numbers = np.random.default_rng(11).choice([1e308, -1e308, 0.0, 5e-324], (10, 2))

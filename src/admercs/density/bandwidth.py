@@ -22,7 +22,7 @@ from scipy.fft import dct
 
 from admercs._compile import kernel
 from admercs.arrays import Floats, Ints
-from admercs.density.counts import ONE, ValueCounts
+from admercs.density.counts import FAR, ONE, ValueCounts
 from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
 from admercs.density.ragged import pointers
 from admercs.method.settings import Density
@@ -193,11 +193,13 @@ def _floors(grids: Grids, spread: Spread, column_range: Floats) -> Floats:
     # Sixteen cells is what the grid resolves. Whole numbers and rounded values lie on a comb: half
     # of the gap between its teeth makes a smooth density that still keeps neighbours apart. Where
     # all values are equal, a thousandth of the column's range is how close others must be to be the
-    # same.
+    # same; no kernel is wider than what is counted in cells.
     is_comb = (spread.n_core >= 3 * spread.n_distinct) & (spread.gap <= spread.sigma / 2)
     cells = np.maximum(MIN_CELLS, np.where(is_comb, spread.gap / 2, 0.0))
     is_constant = spread.sigma < 0.5
-    return np.maximum(cells * grids.width, np.where(is_constant, 1e-3 * column_range, 0.0))
+    with np.errstate(over="ignore"):
+        same = np.minimum(1e-3 * column_range, FAR * grids.width)
+    return np.maximum(cells * grids.width, np.where(is_constant, same, 0.0))
 
 
 def _solve_isj(histogram: Floats, n: Floats, guess: Floats) -> Floats:
