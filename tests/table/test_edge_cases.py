@@ -177,11 +177,23 @@ def test_dates_too_far_apart_for_their_unit():
 def test_text_that_is_not_unicode(library):
     texts = list("abc") * 20 + ["\ud800x"]
     table = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
-    with pytest.raises(ValueError, match="holds text that is not valid Unicode"):
+    with pytest.raises(ValueError, match=r"not valid Unicode \('\\ud800x'\)"):
         summarise(read_frame(library(table)))
     training = read_frame(library(table[:60]))
     schema = learn_schema(summarise(training))
     assert prepare(read_frame(library(table)), schema).column(0)[60] == 4  # any other text
+
+
+def test_rows_with_text_that_is_not_unicode_are_told(rng):
+    table = pd.DataFrame({"text": list("abc") * 30, "x": rng.normal(size=90)})
+    detector = ADMERCS(missing=["\udcff", "c"]).fit(table)
+    rows = pd.DataFrame({"text": pd.Series(["\udcff", "a\udcfe"], dtype=object), "x": 9.0})
+    schema = detector.model_.schema
+    text = [column.name for column in schema.used].index("text")
+    assert np.isnan(prepare(read_frame(rows), schema).column(text)).tolist() == [True, False]
+    repairs = detector.repair(rows)
+    assert "a\\udcfe" in repairs["value"].tolist()
+    assert "a\\udcfe" in detector.explain(rows).to_frame("polars")["value"].to_list()
 
 
 def test_numbers_of_bins_of_numpy():

@@ -450,7 +450,13 @@ def proposals(rows: Iterable[RowExplanation]) -> dict[str, list[Any]]:
 
 def as_frame(columns: Mapping[str, Any], library: str | None) -> Any:
     """Return columns as a data frame of a library, or of the first one that is installed."""
-    return _library(library).DataFrame(columns)
+    shown = {name: [_encodable(value) for value in values] for name, values in columns.items()}
+    return _library(library).DataFrame(shown)
+
+
+def _encodable(value: Any) -> Any:
+    """Return a value; lone surrogates in texts, which few libraries can hold, as escapes."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _library(name: str | None) -> Any:

@@ -77,8 +77,11 @@ class ReadingFrame(Frame):
         texts = None if position in self._how.readings else self._frame.texts(position)
         if texts is None or not self._how.rules.missing:
             return texts
-        name = texts.name
-        kept = nw.when(~nw.col(name).is_in(self._how.rules.missing)).then(nw.col(name))
+        name, tokens = texts.name, self._how.rules.missing
+        if getattr(texts.to_native(), "dtype", None) != object:
+            # It holds valid Unicode, and some libraries cannot look for anything else.
+            tokens = tuple(t for t in tokens if t.encode("utf-8", "ignore").decode() == t)
+        kept = nw.when(~nw.col(name).is_in(tokens)).then(nw.col(name))
         return texts.to_frame().select(kept.alias(name))[name]
 
 

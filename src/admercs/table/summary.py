@@ -123,7 +123,8 @@ def _column_summary(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
                 name, "text", "nominal", chosen, *sizes, counts=counts, n_words=words
             )
         if summary.role == "nominal":
-            "".join(map(str, summary.counts or ())).encode()
+            for value in summary.counts or ():
+                str(value).encode()
     except UnicodeEncodeError as error:
         raise ValueError(
             f"Column {name!r} holds text that is not valid Unicode ({describe(error.object)}), so "
