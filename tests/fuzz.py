@@ -7,10 +7,12 @@ code checks its bounds; each case depends on its number only. A short part runs 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import io
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,8 +21,7 @@ import traceback
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,12 @@ from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import HEADER, ModelFileError, save_model
 from admercs.pipeline.rows import RowsInMemory
 from admercs.table import read_frame
+from tests.damaged_headers import all_changes, change_place, change_some, header_text
 from tests.random_tables import in_another_library, other_rows, random_table
 
 Members = dict[str, Any]  # arrays, and the header as a dict
 BATCH = 1000  # cases of a child process
+MEMORY, LONGEST = 12 << 30, 600  # bytes of a child process, and seconds of a case, at most
 CHILD = [sys.executable, "-m", "tests.fuzz"]
 
 
@@ -134,6 +137,25 @@ def make_extra() -> dict[str, Any]:
     return {"parameters": parameters, **lines, "n_iter": 2}
 
 
+def full_extra() -> dict[str, Any]:
+    """Return what a detector keeps whose parameters are all given."""
+    extra = make_extra()
+    extra["parameters"] |= {
+        "method": Method().to_dict(),
+        "max_depth": 5,
+        "min_samples_leaf": 0.05,
+        "max_bins": 50,
+        "n_iter": 2,
+        "n_jobs": 1,
+        "nominal": ["kind"],
+        "contamination": {"evidence": 3.0},
+        "missing": ["-", "?"],
+        "decimal": ".",
+        "dayfirst": True,
+    }
+    return extra
+
+
 def unpack(path: Path) -> Members:
     """Return the members of a model file."""
     with zipfile.ZipFile(path) as archive:
@@ -154,7 +176,7 @@ def pack(path: Path, members: Members) -> None:
                 np.save(buffer, content, allow_pickle=False)
                 archive.writestr(name, buffer.getvalue())
             else:
-                archive.writestr(name, json.dumps(content))
+                archive.writestr(name, header_text(content))
 
 
 def use(path: Path, table: Any, rng: np.random.Generator) -> str:
@@ -253,43 +275,6 @@ def change_array(array: np.ndarray, which: int, rng: np.random.Generator) -> np.
         return np.asarray(changes[which % len(changes)]())
 
 
-ODD_VALUES: list[Any] = [
-    None, True, 0, -1, 1, 2, 255, 2**31, 2**63, -(2**64), 10**400, 0.5, -0.5, 1e308, float("nan"),
-    float("inf"), "", "auto", "x", "\udcff", "numeric", "nominal", "set aside", "text", "float",
-    "date", "../../x", [], [1], ["a", "a"], {}, {"type": "Trees"}, [[[]]],
-    3, 11, 12, 99, 1e-320, "(a+)+$", "<b>", "relation", "spelling", "quotient", "\x00", [0, 1],
-]  # fmt: skip
-
-
-def places(value: Any, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
-    """Yield containers inside a JSON value with keys of theirs: few of a long list."""
-    if isinstance(value, dict | list):
-        keys = list(value) if isinstance(value, dict) else range(len(value))
-        for key in keys if len(keys) < 30 else rng.choice(keys, 6, replace=False).tolist():
-            yield value, key
-            yield from places(value[key], rng)
-
-
-def change_header(header: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Return the header with a value that is another, moved, removed or added."""
-    header = deepcopy(header)
-    found = list(places(header, rng))
-    for _ in range(rng.integers(1, 3)):
-        owner, key = found[rng.integers(len(found))]
-        kind = rng.integers(6)
-        if kind == 0 and isinstance(owner, dict):
-            owner.pop(key, None)
-        elif kind == 1 and isinstance(owner, dict):
-            owner["more"] = 1
-        elif kind == 2:
-            other, its = found[rng.integers(len(found))]
-            known = isinstance(other, list) or its in other
-            owner[key] = deepcopy(other[its]) if known else None
-        else:
-            owner[key] = ODD_VALUES[rng.integers(len(ODD_VALUES))]
-    return header
-
-
 def change_bytes(content: bytes, rng: np.random.Generator) -> bytes:
     """Return the bytes of a file with some of them changed, missing, or there twice."""
     data = bytearray(content)
@@ -318,7 +303,7 @@ def damage(path: Path, original: bytes, members: Members, turn: int, rng: Any) -
         path.write_bytes(change_bytes(original, rng))
         return
     if kind == 1:
-        changed[HEADER] = change_header(members[HEADER], rng)
+        changed[HEADER] = change_some(members[HEADER], rng)
     else:
         step = turn // 8 * 6 + kind - 2
         name = names[step % len(names)]
@@ -355,6 +340,51 @@ class Damaged:
         path = self.folder / "damaged.admercs"
         damage(path, original, members, turn, rng)
         return use(path, table, rng)
+
+
+class Headers:
+    """Damaged headers of three models: successive numbers go through all changes of all values."""
+
+    STEP = 1_000_003  # a prime: each run of numbers has changes of all parts of the headers
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "damaged.admercs"
+        self.samples = []
+        plain = make_table()
+        cases = [(make_facets(), Method(), make_extra()), (plain, Method(), full_extra())]
+        cases.append((plain.select_dtypes("number"), Method.paper("HiCS"), make_extra()))
+        for table, method, extra in cases:
+            save_model(self.path, make_model(table, method), extra)
+            members = unpack(self.path)
+            self.samples.append((members, all_changes(members[HEADER]), _odd_rows(table).iloc[::3]))
+        self.n_changes = sum(len(changes) for _, changes, _ in self.samples)
+
+    def run(self, number: int) -> str:
+        """Change a value of a header and use the file."""
+        place = number * self.STEP % self.n_changes
+        sample = 0
+        while place >= len(self.samples[sample][1]):
+            place -= len(self.samples[sample][1])
+            sample += 1
+        members, changes, table = self.samples[sample]
+        path, which = changes[place]
+        pack(self.path, members | {HEADER: change_place(members[HEADER], path, which)})
+        try:
+            outcome = use(self.path, table, np.random.default_rng(number))
+            if outcome == "used" and path[:2] == ("extra", "parameters"):
+                fit_again(ADMERCS.load(self.path), table)
+        except Exception as error:
+            raise RuntimeError(f"change {which} of {path}: {error!r:.200}") from error
+        return outcome
+
+
+def fit_again(detector: ADMERCS, table: Any) -> None:
+    """Fit a detector with the parameters of a file; they may not be for this table."""
+    try:
+        detector.fit(table)
+    except (ValueError, TypeError) as error:
+        if len(str(error)) < 20:
+            raise
 
 
 def _odd_rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -463,16 +493,18 @@ def check_orders(
 
 # ----------------------------------------------------------------------------------------- running
 
-CASES: dict[str, Callable[[Path], Any]] = {"files": Damaged, "tables": Random}
+CASES: dict[str, Callable[[Path], Any]] = {"files": Damaged, "headers": Headers, "tables": Random}
 
 
 def run_batch(kind: str, first: int, stop: int) -> None:
     """Run some cases in this process; a line each says what came of them."""
     warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory() as folder:
         cases = CASES[kind](Path(folder))
         for number in range(first, stop):
             print(number, end=" ", flush=True)
+            faulthandler.dump_traceback_later(LONGEST, exit=True)
             try:
                 print(cases.run(number))
             except Exception as error:

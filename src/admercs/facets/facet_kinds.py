@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
 from types import EllipsisType, UnionType
 from typing import Any, NamedTuple, get_args, get_origin
 
 from admercs.facets.calendar_parts import (
     CLOCK,
+    NOT_SET,
+    PARTS,
+    SET,
     TIMED,
     clock_makes_sense,
     part_of,
@@ -30,7 +33,7 @@ from admercs.facets.relations import (
 from admercs.facets.repeated_keys import KINDS as KEY_KINDS
 from admercs.facets.repeated_keys import REPEATS, PlainKnown, repeats_make_sense, repeats_of
 from admercs.facets.text_shape import text_first, text_last, text_length, text_shape
-from admercs.facets.value_kind import KIND_WORDS, value_kind
+from admercs.facets.value_kind import KIND_WORDS, OTHER, value_kind
 from admercs.table.columns import Facet
 from admercs.table.values import Kind, RawColumn
 
@@ -49,13 +52,16 @@ class FacetKind(NamedTuple):
     made: Kind  # of its values
     settings: tuple[Any, ...] = ()  # the types of the settings
     n_more: int = 0  # the most sources beside the first
+    values: Collection[str] = ()  # that it may have, where these are known
     make_sense: Callable[..., bool] = lambda *_: True  # whether settings of these types fit
     is_condition: bool = True
     is_stated: bool = False
 
 
 FACETS: dict[str, FacetKind] = {
-    "kind": FacetKind("kind of {}", value_kind, tuple(KIND_WORDS), "text"),
+    "kind": FacetKind(
+        "kind of {}", value_kind, tuple(KIND_WORDS), "text", values={*KIND_WORDS.values(), OTHER}
+    ),
     "shape": FacetKind("the form of {}", text_shape, ("text",), "text"),
     "length": FacetKind("the length of {}", text_length, ("text",), "integer"),
     "first": FacetKind("the beginning of {}", text_first, ("text",), "text"),
@@ -69,10 +75,15 @@ FACETS: dict[str, FacetKind] = {
         "the time of {}", time_of, DATES, "time",
         settings=(int, bool), make_sense=clock_makes_sense,
     ),
-    TIMED: FacetKind("the time of day in {}", timed_of, DATES, "text"),
-    "weekday": FacetKind("the weekday of {}", partial(part_of, "weekday"), DATES, "text"),
-    "monthday": FacetKind("the day of {}", partial(part_of, "monthday"), DATES, "text"),
-    "month": FacetKind("the month of {}", partial(part_of, "month"), DATES, "text"),
+    TIMED: FacetKind("the time of day in {}", timed_of, DATES, "text", values=(SET, NOT_SET)),
+    **{
+        kind: FacetKind(name, partial(part_of, kind), DATES, "text", values=PARTS[kind].values)
+        for kind, name in (
+            ("weekday", "the weekday of {}"),
+            ("monthday", "the day of {}"),
+            ("month", "the month of {}"),
+        )
+    },
     REPEATS: FacetKind(
         "repetitions of {}", repeats_of, KEY_KINDS, "float",
         settings=(int, PlainKnown), make_sense=repeats_make_sense,
@@ -109,6 +120,12 @@ def facet_fits(facet: Facet, kind: Kind, kinds: Sequence[Kind], used: Container[
         and _is_of_type(facet.settings, tuple[known.settings])  # type: ignore[name-defined]
         and known.make_sense(len(sources), *facet.settings)
     )
+
+
+def may_have(facet: Facet, values: Collection[Any]) -> bool:
+    """Say whether a facet of a known kind may have some values."""
+    known = FACETS[facet.kind].values
+    return not known or set(values) <= set(known)
 
 
 def _is_of_type(value: Any, hint: Any) -> bool:

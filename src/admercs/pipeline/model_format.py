@@ -20,7 +20,7 @@ import numpy as np
 
 from admercs.arrays import Array, Bools, Ints
 from admercs.density.likelihoods import CONTINUOUS, N_HEIGHTS, N_RANKS, column_kind, n_values
-from admercs.facets.facet_kinds import facet_fits
+from admercs.facets.facet_kinds import facet_fits, may_have
 from admercs.method.settings import Method
 from admercs.method.threshold import stated_threshold
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
@@ -271,6 +271,7 @@ def check_header(header: dict[str, Any], schema: Schema, method: Method) -> None
             kinds = schema.kinds[: len(schema.columns)]
             fits = fits and column.reading is None
             fits = fits and facet_fits(column.facet, kind, kinds, schema.order)
+            fits = fits and may_have(column.facet, column.categories)
         require(fits, f"schema: the description of column {column.name!r} does not fit")
 
 
@@ -280,6 +281,7 @@ def _column_fits(column: Column, kind: Kind) -> Iterator[bool]:
     yield column.display == DISPLAY.get(kind, kind)
     yield 0 <= column.n_unread <= column.n_missing and column.n_grouped >= 0
     yield column.limits[0] <= column.limits[1]
+    yield column.origin == 0 or (role == "numeric" and kind in ("integer", *TEMPORAL))
     yield role == "set aside" or kind != "empty"
     yield role == "nominal" or not categories
     yield role == "numeric" or not distinct
