@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from admercs.arrays import Floats, Ints
 from admercs.explain.explain_mixin import is_dask
 from admercs.facets import prepare
-from admercs.method.settings import Method
+from admercs.method.settings import Flagging, Method
 from admercs.method.threshold import (
     Quantiles,
     automatic_threshold,
@@ -262,7 +262,8 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         return ReadingRules(missing, self.decimal, self.dayfirst)
 
     def _adopt_fitted(self, fitted: Fitted) -> None:
-        flagging, threshold = self._method().flagging, self._threshold(fitted.quantiles)
+        flagging = fitted.model.method.flagging
+        threshold = self._threshold(fitted.quantiles, flagging)
         is_automatic = self.contamination == "auto"
         lines = {
             "offset": -threshold,
@@ -283,10 +284,10 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
         return self
 
-    def _threshold(self, quantiles: Quantiles) -> float:
+    def _threshold(self, quantiles: Quantiles, flagging: Flagging) -> float:
         """Return the evidence from which a row is flagged."""
         if self.contamination == "auto":
-            return automatic_threshold(quantiles, self._method().flagging)
+            return automatic_threshold(quantiles, flagging)
         if isinstance(self.contamination, dict):
             return stated_threshold(self.contamination)
         return float(quantiles(np.array([1 - float(self.contamination)]))[0])
