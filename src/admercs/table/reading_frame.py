@@ -78,7 +78,7 @@ class ReadingFrame(Frame):
         if texts is None or not self._how.rules.missing:
             return texts
         name, tokens = texts.name, self._how.rules.missing
-        if getattr(texts.to_native(), "dtype", None) != object:
+        if getattr(texts.to_native(), "dtype", None) != np.dtype(object):
             # It holds valid Unicode, and some libraries cannot look for anything else.
             tokens = tuple(t for t in tokens if t.encode("utf-8", "ignore").decode() == t)
         kept = nw.when(~nw.col(name).is_in(tokens)).then(nw.col(name))
