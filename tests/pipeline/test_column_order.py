@@ -112,3 +112,20 @@ def test_names_do_not_matter() -> None:
     plain = ADMERCS().fit(X).score_samples(X)
     named = pd.DataFrame(X, columns=list("zyxwvu"))
     np.testing.assert_array_equal(ADMERCS().fit(named).score_samples(named), plain)
+
+
+def test_last_digits_of_what_is_computed_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other versions of numpy give other last digits."""
+    X = make_electric_vehicles(random_state=0).table
+    one, solve = ADMERCS().fit(X), np.linalg.lstsq
+    for wrong in (1e-14, -1e-14, 3e-14):
+
+        def rounded(*arguments: Any, wrong: float = wrong, **options: Any) -> Any:
+            solved, *others = solve(*arguments, **options)
+            return solved * (1 + wrong), *others
+
+        monkeypatch.setattr("numpy.linalg.lstsq", rounded)
+        other = ADMERCS().fit(X)
+        assert other.model_.schema.order == one.model_.schema.order
+        assert [each.text for each in other.relations_] == [each.text for each in one.relations_]
+        np.testing.assert_allclose(other.score_samples(X), one.score_samples(X), 1e-6)

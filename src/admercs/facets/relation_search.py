@@ -257,7 +257,9 @@ class RelationSearch:
         if not self.is_smooth[sources[0]] or fit.explained < self.settings.least_explained:
             return []
         formula = self.exact(sources, fit.weights.tolist(), fit.constant)
-        return [(formula._replace(tolerance=fit.width, exact=False), fit.explained)]
+        # Rounding must not decide whether the last of the central rows satisfies it.
+        tolerance = fit.width * (1 + LAST_DIGITS)
+        return [(formula._replace(tolerance=tolerance, exact=False), fit.explained)]
 
     # --- a <= b
 

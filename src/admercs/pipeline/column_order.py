@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +37,8 @@ def order_columns(
 def content_order(rows: Rows, schema: Schema, binning: Binning, codes: Kept) -> list[int]:
     """Return the numbers of the used columns in the order of their content."""
     pairs = zip(schema.used, binning.edges, strict=True)
-    keys = np.array([_digest(column, edges) for column, edges in pairs], np.uint64)
+    of_column = {column.position: _digest(column, edges) for column, edges in pairs}
+    keys = np.array([_key(column, of_column) for column in schema.used], np.uint64)
     while (n_distinct := len(np.unique(keys))) < len(keys):
         # Columns that are alike one by one may differ in the rows that their values share.
         sums = rows.merge(np.add.reduce, rows.keep("", keys_of_piece, codes, shared=(keys,)))
@@ -50,11 +52,25 @@ def content_order(rows: Rows, schema: Schema, binning: Binning, codes: Kept) -> 
 
 def _digest(column: Column, edges: Floats) -> int:
     """Return a number for what is known of a column but for its name and place."""
-    # Which columns a facet is made of shows in its values.
-    facet = "" if column.facet is None else repr(replace(column.facet, sources=()))
-    known = repr(replace(column, name="", position=0)) + facet
-    content = known.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(content + edges.tobytes(), digest_size=8).digest())
+    known = repr(replace(column, name="", position=0, facet=None))
+    return _hash(known.encode("utf-8", "surrogatepass") + edges.tobytes())
+
+
+def _key(column: Column, of_column: Mapping[int, int]) -> int:
+    """Return the number of a column; that of a facet follows from those of its sources.
+
+    What it has computed itself may differ in the last digits where other versions are installed.
+    """
+    facet = column.facet
+    if facet is None:
+        return of_column[column.position]
+    forms = [each for each in facet.settings if isinstance(each, str)]
+    sources = [of_column.get(source, 0) for source in facet.sources]
+    return _hash(repr((facet.kind, forms, sources)).encode("utf-8", "surrogatepass"))
+
+
+def _hash(content: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
 
 def keys_of_piece(codes: Codes, keys: Keys) -> Keys:
