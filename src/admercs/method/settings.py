@@ -11,7 +11,6 @@ import numbers
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Annotated, Any, Literal
 
 # A number without one of these is 0 or more.
@@ -492,11 +491,13 @@ _TYPES: dict[str, Any] = {
     for name, kind in globals().items()
     if isinstance(kind, type) and dataclasses.is_dataclass(kind)
 }
+# The types of their fields: to read them for each fit would take as long as a tree.
+_HINTS = {n: typing.get_type_hints(kind, include_extras=True) for n, kind in _TYPES.items()}
 
 
 def _misfits(settings: Any, name: str) -> Iterator[tuple[str, Any, str]]:
     """Yield the numbers that make no sense: their names, and what they must be."""
-    hints = _hints(type(settings))
+    hints = _HINTS[type(settings).__name__]
     for each in dataclasses.fields(settings):
         value, own = getattr(settings, each.name), f"{name}.{each.name}"
         if dataclasses.is_dataclass(value):
@@ -509,12 +510,6 @@ def _misfits(settings: Any, name: str) -> Iterator[tuple[str, Any, str]]:
         yield f"{name}.near", settings.near, f"between {name}.far and {name}.middle"
     if isinstance(settings, Flagging) and not settings.middle < settings.high:
         yield f"{name}.high", settings.high, f"above {name}.middle"
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    """Return the types of the fields of a dataclass: reading them takes as long as a small tree."""
-    return typing.get_type_hints(kind, include_extras=True)
 
 
 def _allowed(hint: Any) -> tuple[str, Callable[[Any], bool]]:
