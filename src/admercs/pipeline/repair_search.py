@@ -3,8 +3,7 @@
 Each cell of a row is replaced by what the rest of the row predicts, and the row is scored again.
 The repair that removes most evidence names the cell to blame: a wrong value is odd itself, and it
 makes others odd that are predicted from it. Values of two columns may also have changed places.
-Where no single repair makes a row as ordinary as nine of ten training rows, a second cell is
-replaced beside the best one.
+Where no single repair makes a row as ordinary as nine of ten training rows, two cells are replaced.
 
 What counts is a row's *own* evidence, that of patterns and of isolation. What it has by association
 stays: a repair is about the row's values, not about other rows.
@@ -217,32 +216,33 @@ class RepairSearch:
         self, values: Floats, parts: Parts, stated: Floats, singles: list[Replacement],
         found: list[list[Replacement]],
     ) -> list[Replacement]:  # fmt: skip
-        """Replace a second cell where the best repair of a single one does not suffice."""
+        """Replace two cells of the rows for which no single repair suffices."""
         rest = parts.evidence()
         for row, each in enumerate(found):
             rest[row] -= each[0].removed if each else 0.0
-        best = {each.row: each for each in reversed(singles) if rest[each.row] > self.usual}
-        if not best:
+        firsts = [each for each in singles if rest[each.row] > self.usual]
+        if not firsts:
             return []
-        firsts = list(best.values())
-        rows = np.array(list(best))
+        rows = np.array([first.row for first in firsts])
         cells = np.array([first.cells for first in firsts])
         new = np.array([first.values for first in firsts])
         block = self._changes.made(values, parts.leaf, rows, cells, new)
         repaired, seconds = self._scorer.score(block), self._settings.seconds
         trials = self._singles(block, repaired, self._promising(repaired, seconds), stated[:, rows])
         trials = trials.only(np.flatnonzero(trials.cells[:, 0] != cells[trials.row, 0]))
-        # Together they have to remove so much more than the best repair so far.
-        so_far = np.array([found[row][0].removed for row in best])
+        # Together they have to remove so much more than the best single one does.
+        best = np.array([found[row][0].removed for row in rows.tolist()])
         own = np.array([first.removed for first in firsts])
-        least = so_far - own + self._settings.rest * rest[rows]
-        pairs = {}
-        for second in reversed(self._best(block, repaired, trials, least)):
+        least = best - own + self._settings.rest * rest[rows]
+        pairs: dict[int, Replacement] = {}
+        for second in self._best(block, repaired, trials, least):
             first = firsts[second.row]
-            pairs[first.row] = Replacement(
-                first.row, first.cells + second.cells, first.values + second.values,
-                first.nodes + second.nodes, first.removed + second.removed,
-            )  # fmt: skip
+            removed = first.removed + second.removed
+            if first.row not in pairs or removed > pairs[first.row].removed:
+                pairs[first.row] = Replacement(
+                    first.row, first.cells + second.cells, first.values + second.values,
+                    first.nodes + second.nodes, removed,
+                )  # fmt: skip
         return list(pairs.values())
 
     def _after(self, values: Floats, parts: Parts, found: list[list[Replacement]]) -> Floats:
