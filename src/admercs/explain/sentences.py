@@ -36,9 +36,16 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:] if re.fullmatch(r"[a-z ,]+", text) else text
 
 
-def _is_plural(names: list[str]) -> bool:
-    """Guess whether names take a verb in the plural: several of them, or one such as "doors"."""
-    return len(names) > 1 or bool(re.search(r"[a-z](?<![sui])s$", "".join(names)))
+def _subject(names: list[str], listed: str = "") -> tuple[str, str]:
+    """Return names as the subject of a sentence, and the ending of its verb.
+
+    Whether a name such as "doors" or "breathes" is a plural cannot be told: its value is singular.
+    """
+    if len(names) == 1 and re.search(r"[a-z](?<![sui])s$", names[0]):
+        return f"The value of {names[0]}", "s"
+    # A name of its own spelling begins the list, or a plain word, which is written large.
+    listed = listed or join(names, "and")
+    return _capital(names[0]) + listed.removeprefix(names[0]), "" if len(names) > 1 else "s"
 
 
 def subject(noun: Noun, conditions: list[str], n: int) -> str:
@@ -69,26 +76,24 @@ def rarer_sentence(who: str, typical: str, more_frequent: str, own: str) -> str:
 
 def either_sentence(names: list[str]) -> str:
     """Name the other attributes that do not fit."""
-    verb = "do" if _is_plural(names) else "does"
-    return f" {_capital(join(names, 'and'))} {verb} not fit either." if names else ""
+    if not names:
+        return ""
+    who, ending = _subject(names)
+    return f" {who} do{'es' if ending else ''} not fit either."
 
 
 def consequences_sentence(names: list[str], n_wrong: int) -> str:
     """Name the attributes that are odd only because of one or two wrong values."""
-    named = names if len(names) <= 3 else names[:2]
-    who = join(named, "and")
-    if len(named) < len(names):
-        who = f"{', '.join(named)} and {len(names) - len(named)} more"
-    verb = "look" if _is_plural(names) else "looks"
-    # A name of its own spelling begins the list, or a plain word, which is written large.
-    who = _capital(named[0]) + who.removeprefix(named[0]) if names else ""
-    what = "it" if n_wrong == 1 else "these values"
-    return f" {who} {verb} odd only because of {what}." if names else ""
+    if not names:
+        return ""
+    more = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 3 else ""
+    who, ending = _subject(names, more)
+    return f" {who} look{ending} odd only because of {'it' if n_wrong == 1 else 'these values'}."
 
 
 def converse_sentence(target: str, names: list[str]) -> str:
     """Name the attributes that follow from the target of a pattern in turn."""
-    verb = "follow" if _is_plural(names) else "follows"
+    verb = "follow" if len(names) > 1 else "follows"
     return f" Conversely, {join(names, 'and')} {verb} from {target}." if names else ""
 
 
