@@ -48,6 +48,17 @@ NUMBERS: list[Callable[[float], str]] = [
 ]
 
 
+def random_texts(n: int, seed: int = 0) -> list[str]:
+    """Return texts of few characters, so that all kinds of them stand side by side."""
+    rng = np.random.default_rng(seed)
+    signs = [
+        *"aAbBzZ019 .,-_@:;<>()\"$%/'+\t\n\0éÀßǅñ٣²½中あЖж–\u00a0\u2009\u2028−’😀𐐨ºⅧ\u0345İ",
+        "\ud800", "a@b.cd", "x@y.com", "12", "Ab", "Straße", "STRASSE", "March", "mon", "EUR",
+    ]  # fmt: skip
+    lengths = rng.integers(0, rng.choice([3, 8, 20, 70], n) + 1)
+    return ["".join(rng.choice(signs, length).tolist()) for length in lengths.tolist()]
+
+
 def pick(values: Any, n: int, rng: Rng) -> np.ndarray:
     """Return some of the values, as objects: pandas cannot make texts of lone surrogates."""
     found = np.empty(len(values), object)

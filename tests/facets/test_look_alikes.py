@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admercs.facets.look_alikes import Dictionary, count_words, differ_by_one, fold, words_of
+from admercs.facets.look_alikes import Dictionary, differ_by_one, fold, words_of
 from admercs.method.settings import LookAlikes
+from admercs.table.text_cells import TextCells
+from tests.facets import text_oracles
+from tests.random_tables import random_texts
 
 SETTINGS = LookAlikes()
 TEXTS = st.text("abc1 é", max_size=7)
@@ -98,10 +101,22 @@ def test_what_occurs_often_is_no_slip():
     assert Dictionary(codes | {"SVHD": 4}, SETTINGS).find("SVHD") == "SVHC"
 
 
+def words_by_text(texts):
+    found = words_of(TextCells.of(texts))
+    by_text = {text: set() for text in texts}
+    for text, word in zip(found.text.tolist(), found.word.tolist(), strict=True):
+        by_text[texts[text]].add(found.words[word])
+    return by_text
+
+
 def test_words():
-    counts = {"541 Wes 25th Street": 1, "12 West Street": 20, "3 West Street": 5}
-    assert count_words(counts) == {"street": 26, "west": 25}
-    assert words_of("ÉCOLE école_2 x") == ["école"]
+    texts = ["541 Wes 25th Street", "12 West Street, West", "ÉCOLE école_2 x", ""]
+    assert [*words_by_text(texts).values()] == [{"street"}, {"west", "street"}, {"école"}, set()]
+
+
+def test_words_are_those_of_a_regular_expression():
+    texts = list(dict.fromkeys(random_texts(20_000)))
+    assert words_by_text(texts) == {text: text_oracles.words_of(text) for text in texts}
 
 
 @pytest.mark.parametrize("text", ["\0", "a\0b", "مرحبا", "👩‍👩‍👧", "x" * 10_000, "\ud7ff", "ﬁ"])

@@ -8,9 +8,12 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.facets import choose_facets
-from admercs.facets.text_shape import first_token, last_token, shape_of, tokens_repeat
+from admercs.facets.text_shape import shapes_of, tokens_of, tokens_repeat
 from admercs.method.settings import Columns, Facets
 from admercs.table import read_frame, summarise
+from admercs.table.text_cells import TextCells
+from tests.facets.text_oracles import first_token, last_token, shape_of
+from tests.random_tables import random_texts
 
 PREFIXES = {"BE": "+32", "DE": "+49", "FR": "+33"}
 
@@ -82,14 +85,32 @@ def test_tokens() -> None:
         "x\0y": ("x", "y"),
         "שלום 12": ("שלום", "a number"),
     }
-    assert {text: (first_token(text), last_token(text)) for text in texts} == texts
+    cells = TextCells.of(texts)
+    first, last = (each_of(tokens_of(cells, kind)) for kind in ("first", "last"))
+    assert dict(zip(texts, zip(first, last, strict=True), strict=True)) == texts
+
+
+def each_of(texts: TextCells) -> list[str | None]:
+    return texts.column("").values.tolist()
+
+
+def test_parts_of_texts_are_those_of_regular_expressions() -> None:
+    texts = random_texts(20_000)
+    cells = TextCells.of(texts)
+    assert each_of(shapes_of(cells)) == list(map(shape_of, texts))
+    assert each_of(tokens_of(cells, "first")) == list(map(first_token, texts))
+    assert each_of(tokens_of(cells, "last")) == list(map(last_token, texts))
+
+
+def first_repeats(counts: dict[str, int]) -> bool:
+    return tokens_repeat(tokens_of(TextCells.of(counts), "first"), [*counts.values()], 0.01, 3)
 
 
 def test_tokens_repeat_if_hardly_any_is_rare() -> None:
-    assert tokens_repeat({"BE-1": 50, "DE-2": 50}, first_token, 0.01, 3)
-    assert not tokens_repeat({"BE-1": 50, "BE-2": 50}, first_token, 0.01, 3)
-    assert tokens_repeat({"BE-1": 500, "DE-2": 500, "XX-3": 1}, first_token, 0.01, 3)
-    assert not tokens_repeat({f"{chr(97 + k)}-1": 2 for k in range(20)}, first_token, 0.01, 3)
+    assert first_repeats({"BE-1": 50, "DE-2": 50})
+    assert not first_repeats({"BE-1": 50, "BE-2": 50})
+    assert first_repeats({"BE-1": 500, "DE-2": 500, "XX-3": 1})
+    assert not first_repeats({f"{chr(97 + k)}-1": 2 for k in range(20)})
     rng = np.random.default_rng(1)
     names = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(900)]
     table = pd.DataFrame({"name": [f"{a} {b}" for a, b in zip(names, names[::-1], strict=True)]})
@@ -132,7 +153,7 @@ def test_free_text_stays_aside_and_is_said_to() -> None:
 
 
 def test_an_address_of_any_length_has_one_form() -> None:
-    for text in ("a@b.be", "Ann.Lee-7@mail.example.com", "x_y+z@a-b.co.uk"):
-        assert shape_of(text) == "an e-mail address"
-    for text in ("a@b", "a b@c.com", "@c.com", "a@c,com", "a@@c.com", "a_at_c.com"):
-        assert shape_of(text) != "an e-mail address"
+    addresses = TextCells.of(["a@b.be", "Ann.Lee-7@mail.example.com", "x_y+z@a-b.co.uk"])
+    assert shapes_of(addresses).values == ["an e-mail address"]
+    others = TextCells.of(["a@b", "a b@c.com", "@c.com", "a@c,com", "a@@c.com", "a_at_c.com"])
+    assert "an e-mail address" not in shapes_of(others).values

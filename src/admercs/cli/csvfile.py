@@ -29,7 +29,7 @@ import duckdb
 import pyarrow as pa
 
 from admercs.cli.errors import UserError, listed
-from admercs.table.number_texts import NUMBER_BEGINS, number_shape
+from admercs.table.number_texts import number_shape
 from admercs.table.text_forms import shape_of
 
 COMPRESSED = {".gz", ".zst", ".bz2", ".xz", ".zip"}
@@ -265,7 +265,7 @@ def _belongs(fields: Sequence[str], width: int) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return bool(NUMBER_BEGINS.match(text)) and number_shape(shape_of(text)) is not None
+    return number_shape(shape_of(text)) is not None
 
 
 def _encoding_of(path: Path, given: str | None) -> str:

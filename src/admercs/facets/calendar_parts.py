@@ -17,6 +17,7 @@ from admercs.method.settings import Calendar
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.summary import ColumnSummary
+from admercs.table.text_cells import TextCells
 from admercs.table.values import PER_DAY, Kind, RawColumn, in_zone
 
 KINDS: tuple[Kind, ...] = ("date", "datetime")
@@ -141,23 +142,21 @@ def time_of(name: str, dates: RawColumn, start: int, is_timed: bool) -> RawColum
     return RawColumn(name, "time", hours * HOUR, missing if missing.any() else None, "us")
 
 
-def timed_of(name: str, dates: RawColumn) -> RawColumn:
+def timed_of(_: str, dates: RawColumn) -> TextCells:
     """Return whether dates have a time of day."""
     missing = dates.is_missing()
     seconds = _local_seconds(np.where(missing, 0, dates.values), dates)
-    return _named(name, (seconds % _DAY == 0).astype(np.int64), (SET, NOT_SET), dates)
+    return _named((seconds % _DAY == 0).astype(np.int64), (SET, NOT_SET), dates)
 
 
-def part_of(kind: str, name: str, dates: RawColumn) -> RawColumn:
+def part_of(kind: str, _: str, dates: RawColumn) -> TextCells:
     """Return a part of dates by its name."""
     seconds = _local_seconds(np.where(dates.is_missing(), 0, dates.values), dates)
-    return _named(name, _numbers(kind, seconds), PARTS[kind].values, dates)
+    return _named(_numbers(kind, seconds), PARTS[kind].values, dates)
 
 
-def _named(name: str, numbers: Ints, values: Sequence[str], dates: RawColumn) -> RawColumn:
-    missing = dates.is_missing()
-    texts = np.array(values, object)[numbers]
-    return RawColumn(name, "text", texts, missing if missing.any() else None)
+def _named(numbers: Ints, values: Sequence[str], dates: RawColumn) -> TextCells:
+    return TextCells.of(values).coded(np.where(dates.is_missing(), -1, numbers))
 
 
 def _numbers(kind: str, seconds: Ints) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from admercs.facets.determination import (
@@ -22,12 +22,13 @@ from admercs.facets.determination import (
 )
 from admercs.facets.determined_columns import determined_facet
 from admercs.facets.look_alikes import spelling_facet
-from admercs.facets.text_shape import first_token, last_token, tokens_repeat
+from admercs.facets.text_shape import tokens_of, tokens_repeat
 from admercs.method.settings import Columns, Facets
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.schema import is_identifier
 from admercs.table.summary import ColumnSummary, TableSummary
+from admercs.table.text_cells import TextCells
 
 
 class Looking(Protocol):
@@ -52,25 +53,24 @@ def choose_facets(summary: TableSummary, columns: Columns, settings: Facets | No
             found.append(Facet("kind", (position,)))
         if column.kind != "text" or not column.n_present:
             continue
+        counts = {str(text): count for text, count in (column.counts or {}).items()}
+        texts = TextCells.of(counts)
         # Texts that occur twice on average are categories, but rare ones: their form tells more.
         if is_identifier(column, columns, columns.min_repeats):
             found += [Facet(kind, (position,)) for kind in ("shape", "length")]
-            found += [Facet(kind, (position,)) for kind in repeated_tokens(column, settings)]
-        if settings.look_alikes is not None and column.counts is not None:
-            counts = {str(text): count for text, count in column.counts.items()}
-            spelling = spelling_facet(position, counts, settings.look_alikes)
+            repeated = repeated_tokens(texts, counts, settings)
+            found += [Facet(kind, (position,)) for kind in repeated]
+        if settings.look_alikes is not None:
+            spelling = spelling_facet(position, texts, counts, settings.look_alikes)
             found += [spelling] if spelling else []
     return tuple(found)
 
 
-def repeated_tokens(column: ColumnSummary, settings: Facets) -> list[str]:
-    """Return which of the first and the last words of texts repeat."""
-    if column.counts is None:  # more texts than are counted
-        return []
-    counts = {str(text): count for text, count in column.counts.items()}
-    tokens = {"first": first_token, "last": last_token}
-    most, repeats = settings.rare_tokens, settings.token_repeats
-    return [kind for kind, token in tokens.items() if tokens_repeat(counts, token, most, repeats)]
+def repeated_tokens(texts: TextCells, counts: Mapping[str, int], settings: Facets) -> list[str]:
+    """Return which of the first and the last words of texts, which occur so often, repeat."""
+    n, most, repeats = [*counts.values()], settings.rare_tokens, settings.token_repeats
+    kinds = ("first", "last") if counts else ()  # there may be more texts than are counted
+    return [kind for kind in kinds if tokens_repeat(tokens_of(texts, kind), n, most, repeats)]
 
 
 def find_determined(
@@ -122,7 +122,7 @@ def pairs_of_piece(
     frame: Frame, columns: list[int], pairs: list[Pair], share: float, most: int
 ) -> list[PairTable | None]:
     """Count pairs of values in some groups of a part of a table."""
-    coded = {j: code_values(frame.column(j), most) for j in columns}
+    coded = {j: code_values(frame.texts(j) or frame.column(j), most) for j in columns}
     return sample_pairs(coded, pairs, share)
 
 
@@ -133,5 +133,6 @@ def merge_tables(parts: list[list[PairTable | None]]) -> list[PairTable | None]:
 
 def counts_of_piece(frame: Frame, pairs: list[Pair], most: int) -> list[PairCounts]:
     """Count all pairs of values of some columns of a part of a table."""
-    coded = {j: code_values(frame.column(j), most) for j in sorted({j for p in pairs for j in p})}
+    columns = sorted({j for pair in pairs for j in pair})
+    coded = {j: code_values(frame.texts(j) or frame.column(j), most) for j in columns}
     return count_pairs(coded, pairs)

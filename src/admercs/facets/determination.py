@@ -25,26 +25,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from admercs.arrays import Floats, Ints, Keys
 from admercs.method.settings import Determined
 from admercs.table.summary import text_category, time_category
+from admercs.table.text_cells import TextCells
 from admercs.table.values import TEMPORAL, Kind, RawColumn
 
 KINDS: tuple[Kind, ...] = ("text", "mixed", "boolean", "integer", "float", *TEMPORAL)
 PairCounts = dict[tuple[str, str | None], int]  # how often two values occur together; None: missing
 Pair = tuple[int, int]  # the positions of A and B
-
-
-class Coded(NamedTuple):
-    """A column as numbers of its distinct values; -1 is missing."""
-
-    code: Ints
-    values: list[str]
 
 
 class Group(NamedTuple):
@@ -64,36 +57,29 @@ class Determiner(NamedTuple):
     groups: dict[str, Group]  # by the value of A; groups of a single row say nothing
 
 
-def code_values(raw: RawColumn, most: int) -> Coded | None:
-    """Give numbers to the distinct values; None for more than `most` of them, and for measures."""
-    missing = raw.is_missing()
-    if raw.kind in ("text", "mixed"):
-        known: dict[Any, int] = {}
-        code = np.full(len(missing), -1)
-        rows = np.flatnonzero(~missing)
-        texts = raw.values[rows].tolist()
-        if raw.kind == "mixed":
-            texts = list(map(text_category, texts))
-        for value in texts:
-            if value not in known:
-                known[value] = len(known)
-                if len(known) > most:
-                    return None
-        code[rows] = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
-        return Coded(code, list(map(str, known)))
-    given = raw.values[~missing]
-    if raw.kind == "float" and (given != np.floor(given)).any():
+def code_values(column: RawColumn | TextCells, most: int) -> TextCells | None:
+    """Return values as texts; None for more than `most` distinct ones, and for measures."""
+    if isinstance(column, TextCells) or column.kind in ("text", "mixed"):
+        texts = column
+        if isinstance(texts, RawColumn):
+            texts = TextCells.of(map(text_category, texts.values), texts.missing)
+        return texts if len(texts) <= most else None
+    missing = column.is_missing()
+    given = column.values[~missing]
+    if column.kind == "float" and (given != np.floor(given)).any():
         return None  # a measure, not a code
     distinct, inverse = np.unique(given, return_inverse=True)
     if len(distinct) > most:
         return None
     code = np.full(len(missing), -1)
     code[~missing] = inverse
-    if raw.kind in TEMPORAL:
-        return Coded(
-            code, [time_category(count, raw) for count in distinct.view(np.int64).tolist()]
-        )
-    return Coded(code, list(map(text_category, distinct.tolist())))
+    if column.kind in TEMPORAL:
+        values = [time_category(count, column) for count in distinct.view(np.int64).tolist()]
+    else:
+        values = list(map(text_category, distinct.tolist()))
+    # Two times may be the same text.
+    texts = TextCells.of(values)
+    return texts.coded(np.append(texts.code, -1)[code])
 
 
 class PairTable(NamedTuple):
@@ -105,14 +91,13 @@ class PairTable(NamedTuple):
 
 
 def sample_pairs(
-    columns: Mapping[int, Coded | None], pairs: Sequence[Pair], share: float
+    columns: Mapping[int, TextCells | None], pairs: Sequence[Pair], share: float
 ) -> list[PairTable | None]:
     """Count pairs of values in a share of the groups: the same ones in every part of a table."""
     coded = {j: column for j, column in columns.items() if column is not None}
-    hashes = {j: _hashes(column.values) for j, column in coded.items()}
     most = np.uint64(min(share, 1.0) * (2**64 - 2**11))
     rows = {
-        j: np.flatnonzero((column.code >= 0) & (hashes[j][column.code] <= most))
+        j: np.flatnonzero(np.append(column.hashes <= most, False)[column.code])
         for j, column in coded.items()
     }
     tables: list[PairTable | None] = []
@@ -120,19 +105,12 @@ def sample_pairs(
         if a not in coded or b not in coded:
             tables.append(None)
             continue
-        code_a, code_b = coded[a].code[rows[a]], coded[b].code[rows[a]]
-        n_b = len(coded[b].values) + 1
+        code_a, code_b = coded[a].code[rows[a]].astype(np.int64), coded[b].code[rows[a]]
+        n_b = len(coded[b]) + 1
         keys, n = np.unique(code_a * n_b + code_b + 1, return_counts=True)
-        hash_b = np.append(np.uint64(0), hashes[b][:-1])
-        tables.append(PairTable(hashes[a][keys // n_b], hash_b[keys % n_b], n))
+        hash_b = np.append(np.uint64(0), coded[b].hashes)
+        tables.append(PairTable(coded[a].hashes[keys // n_b], hash_b[keys % n_b], n))
     return tables
-
-
-def _hashes(values: Sequence[str]) -> Keys:
-    """Return a number for each text, and one for missing values behind them."""
-    digests = (blake2b(v.encode("utf-8", "surrogatepass"), digest_size=8).digest() for v in values)
-    found = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
-    return np.append(np.maximum(found, 1), np.uint64(0))
 
 
 def merge_pairs(parts: Sequence[PairTable | None]) -> PairTable | None:
@@ -186,7 +164,7 @@ def choose_pairs(
     return [pair for b in sorted(chosen) for pair in chosen[b]]
 
 
-def count_pairs(columns: Mapping[int, Coded | None], pairs: Sequence[Pair]) -> list[PairCounts]:
+def count_pairs(columns: Mapping[int, TextCells | None], pairs: Sequence[Pair]) -> list[PairCounts]:
     """Count how often the values of two columns occur together."""
     found: list[PairCounts] = []
     for a, b in pairs:
@@ -195,7 +173,8 @@ def count_pairs(columns: Mapping[int, Coded | None], pairs: Sequence[Pair]) -> l
             found.append({})
             continue
         rows, n_b = one.code >= 0, len(other.values) + 1
-        keys, counts = np.unique(one.code[rows] * n_b + other.code[rows] + 1, return_counts=True)
+        pairs_of_rows = one.code[rows].astype(np.int64) * n_b + other.code[rows] + 1
+        keys, counts = np.unique(pairs_of_rows, return_counts=True)
         texts: list[str | None] = [None, *other.values]
         pairs_of = zip((keys // n_b).tolist(), (keys % n_b).tolist(), counts.tolist(), strict=True)
         found.append({(one.values[i], texts[k]): count for i, k, count in pairs_of})
@@ -234,27 +213,31 @@ def learn_determiner(counts: PairCounts, strength: float) -> Determiner:
 
 
 def log_likelihoods(
-    target: Coded, determiners: Sequence[tuple[Coded, Determiner]], prior: float
+    target: TextCells, determiners: Sequence[tuple[TextCells, Determiner]], prior: float
 ) -> Floats:
     """Return log ω of every row, given the determining columns and what they say."""
     total, weight = np.zeros(len(target.code)), np.zeros(len(target.code))
-    place: dict[str, int] = {value: k for k, value in enumerate(target.values)}
-    texts: list[str | None] = [None, *target.values]
     for column, determiner in determiners:
-        known = [determiner.groups.get(value, _NOTHING) for value in column.values]
-        known.append(_NOTHING)  # where the determining value is missing
-        rest = np.maximum(np.array([group.n for group in known]) - 1, 1)[column.code]
-        n_usual = np.array([group.n_usual for group in known])[column.code]
-        usual = np.array([place.get(group.usual, -2) for group in known])[column.code]
-        agrees = target.code == usual
+        groups = [*determiner.groups.values(), _NOTHING]  # the last one is of all other values
+        place = column.find([*determiner.groups])
+        group_of = np.full(len(column) + 1, len(groups) - 1)
+        group_of[place[place >= 0]] = np.flatnonzero(place >= 0)
+        group = group_of[column.code]
+        rest = np.maximum(np.array([each.n for each in groups]) - 1, 1)[group]
+        n_usual = np.array([each.n_usual for each in groups])[group]
+        usual = np.append(target.find([each.usual for each in groups[:-1]]), -1)
+        agrees = target.code == np.where(usual < 0, -2, usual)[group]
         own = determiner.strength**2 * (n_usual - agrees) / rest
         weight += own
         rows = np.flatnonzero(~agrees & (n_usual > 0))
-        key = column.code[rows] * len(texts) + target.code[rows] + 1
-        pairs, inverse = np.unique(key, return_inverse=True)
+        pairs, inverse = np.unique(
+            group[rows] * (len(target) + 1) + target.code[rows] + 1, return_inverse=True
+        )
+        number, text = np.divmod(pairs, len(target) + 1)
+        known = iter(target.decode((text[text > 0] - 1).tolist()))
         log_p = [
-            log_of_pair(known[pair // len(texts)], texts[pair % len(texts)], determiner, prior)
-            for pair in pairs.tolist()
+            log_of_pair(groups[k], next(known) if is_known else None, determiner, prior)
+            for k, is_known in zip(number.tolist(), text > 0, strict=True)
         ]
         total[rows] += own[rows] * np.array(log_p)[inverse] if log_p else 0.0
     return total / np.sqrt(np.maximum(weight, 1.0))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from admercs.facets.determination import (
-    Coded,
     Determiner,
     Group,
     code_values,
@@ -14,6 +13,7 @@ from admercs.facets.determination import (
     log_of_pair,
 )
 from admercs.table.columns import Facet
+from admercs.table.text_cells import TextCells
 from admercs.table.values import RawColumn
 
 # The value of A, the usual value of B, the rows, those with the usual value, and other values.
@@ -60,10 +60,10 @@ def _determiners(plain: Sequence[PlainDeterminer]) -> list[Determiner]:
     ]
 
 
-def _coded(raw: RawColumn) -> Coded:
-    known = code_values(raw, len(raw.values))
+def _coded(column: RawColumn | TextCells) -> TextCells:
+    known = code_values(column, 2**31)
     # A measure where codes are expected fits none of them.
-    return known or Coded((~raw.is_missing()).astype(int) - 1, [""])
+    return TextCells.of([""]).coded(-column.is_missing().astype(int)) if known is None else known
 
 
 def say_of_column(name: str, *sources_and_settings: Any) -> RawColumn:

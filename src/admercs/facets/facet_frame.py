@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import narwhals.stable.v2 as nw
 
 from admercs.arrays import Ints
-from admercs.facets.facet_kinds import facet_name, make_facet
-from admercs.facets.relations import RELATION
+from admercs.facets.facet_kinds import FACETS, facet_name, make_facet
+from admercs.facets.relations import RELATION, residual_column
+from admercs.facets.text_shape import has_many_shapes
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.prepared import Prepared
 from admercs.table.reading_frame import TableReading
 from admercs.table.schema import Schema
-from admercs.table.summary import ColumnSummary, summarise_column
+from admercs.table.summary import NOMINAL_CAP, ColumnSummary, summarise_column
+from admercs.table.text_cells import TextCells
 from admercs.table.values import RawColumn
 
 
@@ -38,7 +37,7 @@ class FacetFrame(Frame):
         given = [frame.names[place] for place in self._places]
         self.names = [*given, *(names or (facet_name(facet, given) for facet in self._facets))]
         self.named, self.has_names = frame.named, frame.has_names
-        self._made: dict[int, RawColumn] = {}
+        self._made: dict[int, RawColumn | TextCells] = {}
 
     def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
         """Return a column, or the stretch ``start:stop`` of its rows; do not write into them."""
@@ -48,12 +47,19 @@ class FacetFrame(Frame):
         facet = self._facets[position - self._n_given]
         if facet.kind == RELATION:  # quickly made of the rows that are needed
             sources = [self.column(source, start, stop) for source in facet.sources]
-            return make_facet(facet, sources, self.names[position])
+            return residual_column(self.names[position], *sources, *facet.settings)
+        made = self._make(position)
+        if isinstance(made, TextCells):
+            made = made.column(self.names[position])
+        return made.rows(slice(start, stop))
+
+    def _make(self, position: int) -> RawColumn | TextCells:
         if position not in self._made:
             # What a facet has learned is prepared once, so all rows are made at the same time.
-            sources = [self.column(source) for source in facet.sources]
-            self._made[position] = make_facet(facet, sources, self.names[position])
-        return self._made[position].rows(slice(start, stop))
+            facet = self._facets[position - self._n_given]
+            given = [self.texts(source) or self.column(source) for source in facet.sources]
+            self._made[position] = make_facet(facet, given, self.names[position])
+        return self._made[position]
 
     def some(self, position: int, rows: Ints) -> RawColumn:
         """Return some rows of a column, in ascending order."""
@@ -61,7 +67,7 @@ class FacetFrame(Frame):
         if facet is None or facet.kind != RELATION:
             return super().some(position, rows)
         sources = [self.some(source, rows) for source in facet.sources]
-        return make_facet(facet, sources, self.names[position])
+        return residual_column(self.names[position], *sources, *facet.settings)
 
     def original(self, position: int) -> RawColumn:
         """Return a column as the table holds it; a facet as it is made."""
@@ -74,11 +80,15 @@ class FacetFrame(Frame):
         names = self.names[self._n_given :]
         return FacetFrame(self._frame.take(rows), self._facets, self._places, names)
 
-    def texts(self, position: int) -> nw.Series[Any] | None:
-        """Return a column of text in the hands of its own library; None for any other column."""
-        if position >= self._n_given:
-            return None
-        return self._frame.texts(self._places[position])
+    def texts(self, position: int) -> TextCells | None:
+        """Return the cells of a column of texts; None for any other column."""
+        if position < self._n_given:
+            return self._frame.texts(self._places[position])
+        made = self._make(position) if FACETS[self._kind(position)].made == "text" else None
+        return made if isinstance(made, TextCells) else None
+
+    def _kind(self, position: int) -> str:
+        return self._facets[position - self._n_given].kind
 
 
 def prepare(frame: Frame, schema: Schema) -> Prepared:
@@ -94,6 +104,13 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
 
 def summarise_facets(frame: Frame, facets: Sequence[Facet]) -> tuple[ColumnSummary, ...]:
     """Summarise the facets of a table, or of a part of one."""
-    made = FacetFrame(frame, facets)
-    positions = range(frame.n_columns, made.n_columns)
-    return tuple(summarise_column(made, position, False) for position in positions)
+    made, found = FacetFrame(frame, facets), []
+    for position, facet in enumerate(facets, frame.n_columns):
+        texts = frame.texts(facet.sources[0]) if facet.kind == "shape" else None
+        if texts is not None and has_many_shapes(texts, NOMINAL_CAP):
+            n, name = int(texts.n.sum()), made.names[position]
+            sizes = {"n_present": n, "n_missing": frame.n_rows - n}
+            found.append(ColumnSummary(name, "text", "nominal", counts=None, **sizes))
+        else:
+            found.append(summarise_column(made, position, False))
+    return tuple(found)

@@ -32,12 +32,13 @@ from admercs.facets.relations import (
 )
 from admercs.facets.repeated_keys import KINDS as KEY_KINDS
 from admercs.facets.repeated_keys import REPEATS, PlainKnown, repeats_make_sense, repeats_of
-from admercs.facets.text_shape import text_first, text_last, text_length, text_shape
+from admercs.facets.text_shape import text_length, text_part
 from admercs.facets.value_kind import KIND_WORDS, OTHER, value_kind
 from admercs.table.columns import Facet
+from admercs.table.text_cells import TextCells
 from admercs.table.values import Kind, RawColumn
 
-Make = Callable[..., RawColumn]  # of the source columns and the settings
+Make = Callable[..., RawColumn | TextCells]  # of the source columns and the settings
 LARGEST = 1e300  # number in the settings of a facet
 
 
@@ -62,10 +63,10 @@ FACETS: dict[str, FacetKind] = {
     "kind": FacetKind(
         "kind of {}", value_kind, tuple(KIND_WORDS), "text", values={*KIND_WORDS.values(), OTHER}
     ),
-    "shape": FacetKind("the form of {}", text_shape, ("text",), "text"),
+    "shape": FacetKind("the form of {}", partial(text_part, "shape"), ("text",), "text"),
     "length": FacetKind("the length of {}", text_length, ("text",), "integer"),
-    "first": FacetKind("the beginning of {}", text_first, ("text",), "text"),
-    "last": FacetKind("the end of {}", text_last, ("text",), "text"),
+    "first": FacetKind("the beginning of {}", partial(text_part, "first"), ("text",), "text"),
+    "last": FacetKind("the end of {}", partial(text_part, "last"), ("text",), "text"),
     "spelling": FacetKind(
         "the spelling of {}", spelling_of, ("text",), "float",
         settings=(Known, Known, int, int, int, float, int), make_sense=spells_sense,
@@ -148,7 +149,9 @@ def facet_name(facet: Facet, names: Sequence[str]) -> str:
     return name.format(*given) if isinstance(name, str) else name(facet, given)
 
 
-def make_facet(facet: Facet, sources: Sequence[RawColumn], name: str) -> RawColumn:
+def make_facet(
+    facet: Facet, sources: Sequence[RawColumn | TextCells], name: str
+) -> RawColumn | TextCells:
     """Return the values of a facet for the rows of its source columns."""
     settings: tuple[Any, ...] = facet.settings
     return FACETS[facet.kind].make(name, *sources, *settings)

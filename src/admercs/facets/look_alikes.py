@@ -16,22 +16,24 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Mapping
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from admercs._compile import kernel
+from admercs.arrays import Bytes, Floats, Ints
 from admercs.method.settings import LookAlikes
 from admercs.table.columns import Facet
+from admercs.table.text_cells import LETTER, MORE, TextCells, texts_in
 from admercs.table.values import RawColumn
 
-_SPACES, _DIGITS, _WORDS = re.compile(r"\s+"), re.compile(r"\d"), re.compile(r"[^\W\d_]{4,}")
+_SPACES, _DIGITS = re.compile(r"\s+"), re.compile(r"\d")
+_SHORTEST_WORD, _MOST_WORDS = 4, 1 << 32  # letters of a word, and words that are told apart
 _LARGEST, _LONGEST = 1 << 30, 1 << 12  # what a file may ask for
-_MOST_KNOWN = 1 << 15  # texts, and words, whose look-alikes are remembered
 
 
 Known = tuple[tuple[str, int], ...]  # how often texts occur
@@ -99,15 +101,18 @@ class Dictionary:
         self._most = max(map(counts.__getitem__, self.frequent), default=0)
         self._equal: dict[str, list[str]] = defaultdict(list)
         # Texts that differ by one edit are equal once a character of each, or of one, is left out.
-        self._near: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+        # They are grouped by what they are without digits: equal ones differ in digits only.
+        self._near: dict[str, dict[str, list[tuple[str, str]]]] = {}
+        self._bare: set[str] = set()
         # One edit leaves the first or the last half as it is: most texts are dismissed by that.
         self._halves: set[tuple[int, str]] = set()
         for text in self.frequent:
             folded = fold(text)
             self._equal[folded].append(text)
-            known = (text, folded, _DIGITS.sub("", folded))
+            bare = _DIGITS.sub("", folded)
+            self._bare.add(bare)
             for key in _shortened(folded, settings.shortest):
-                self._near[key].append(known)
+                self._near.setdefault(key, {}).setdefault(bare, []).append((text, folded))
             self._halves.update(_halves(folded, len(folded)))
         comparable = [self._has_equals(text) for text in self.frequent if not self.find(text)]
         self.discount = 1 - sum(comparable) / (len(comparable) + 1)
@@ -118,20 +123,18 @@ class Dictionary:
             return []
         folded = fold(text)
         found = {each for each in self._equal.get(folded, ()) if each != text}
+        bare = _DIGITS.sub("", folded)
+        if self._bare <= {bare}:  # as all numbers of one form
+            return sorted(found, key=lambda each: (-self._counts[each], each))
         lengths = (len(folded) - 1, len(folded), len(folded) + 1)
         if any(half in self._halves for length in lengths for half in _halves(folded, length)):
-            near = (
-                self._near[key]
-                for key in _shortened(folded, self._settings.shortest)
-                if key in self._near
-            )
-            # Numbers of one form are many, and quickly told apart: they differ in digits only.
-            bare = _DIGITS.sub("", folded)
             found |= {
                 text
-                for texts in near
-                for text, other, bare_other in texts
-                if bare != bare_other and differ_by_one(folded, other)
+                for key in _shortened(folded, self._settings.shortest)
+                for other_bare, texts in self._near.get(key, {}).items()
+                if bare != other_bare
+                for text, other in texts
+                if differ_by_one(folded, other)
             }
         return sorted(found, key=lambda each: (-self._counts[each], each))
 
@@ -155,6 +158,11 @@ class Dictionary:
         count, other_count = self._counts.get(text, 1), self._counts[other]
         log_likelihood = self.discount * math.log(count / (count + other_count))
         return LookAlike(text, count, other, other_count, log_likelihood)
+
+    def log_likelihoods(self, texts: Sequence[str]) -> Floats:
+        """Return the log likelihood that each text is right beside what it resembles."""
+        found = (self.look_alike(text) if self.frequent else None for text in texts)
+        return np.array([0.0 if each is None else each.log_likelihood for each in found])
 
     def kept(self) -> Known:
         """Return the counts that a dictionary needs to answer all questions as this one does."""
@@ -180,24 +188,70 @@ def _shortened(folded: str, shortest: int) -> set[str]:
     return {folded, *(folded[:k] + folded[k + 1 :] for k in range(len(folded)))}
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a text that are long enough to be compared, in lower case.
+@kernel
+def write_words(
+    data: Bytes, types: Bytes, start: Ints, shortest: int, out: Bytes, stop: Ints, text: Ints
+) -> int:
+    """Write the words of texts, of so many letters at least, and of which text each is; count them.
+
+    Their letters are made small where they are English ones.
+    """
+    n, to = 0, 0
+    for k in range(len(start) - 1):
+        i = start[k]
+        while i < start[k + 1]:
+            n_letters, begin = 0, to
+            while i < start[k + 1] and types[i] & (LETTER | MORE):
+                # More bytes follow a letter, or begin where something else has begun.
+                if types[i] & LETTER:
+                    n_letters += 1
+                if n_letters:
+                    out[to] = data[i] | 32 if 65 <= data[i] <= 90 else data[i]
+                    to += 1
+                i += 1
+            if n_letters >= shortest:
+                stop[n + 1], text[n] = to, k
+                n += 1
+            else:
+                to = begin
+            if i < start[k + 1] and not types[i] & LETTER:
+                i += 1
+    return n
+
+
+class Words(NamedTuple):
+    """The words of distinct texts, each once in a text."""
+
+    text: Ints  # the place of the text
+    word: Ints  # that of the word
+    words: list[str]  # in lower case
+
+
+def words_of(texts: TextCells) -> Words:
+    """Return the words of distinct texts that are long enough to be compared, in lower case.
 
     Examples
     --------
-    >>> words_of("541 West 25th Street, West of the park")
+    >>> words_of(TextCells.of(["541 West 25th Street, West of the park"])).words
     ['west', 'street', 'park']
     """
-    return list(dict.fromkeys(word.casefold() for word in _WORDS.findall(text)))
-
-
-def count_words(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return in how many rows each word occurs, given how often each text does."""
-    words: Counter[str] = Counter()
-    for text, count in counts.items():
-        for word in words_of(text):
-            words[word] += count
-    return dict(words)
+    pairs: list[tuple[Ints, TextCells]] = []
+    n_before = 0
+    for block in texts.blocks():
+        most = len(block.data) // _SHORTEST_WORD + 1
+        out, stop = np.empty(len(block.data), np.uint8), np.zeros(most + 1, np.int64)
+        text = np.empty(most, np.int64)
+        n = write_words(*block, _SHORTEST_WORD, out, stop, text)
+        found = TextCells(out[: stop[n]], stop[: n + 1], np.zeros(n, np.int32))
+        pairs.append((text[:n] + n_before, found))
+        n_before += len(block.start) - 1
+    known: dict[str, int] = {}
+    numbers = [np.zeros(0, np.int64)]
+    for text, found in pairs:
+        folded = [known.setdefault(word.casefold(), len(known)) for word in found.values]
+        numbers.append(text * _MOST_WORDS + np.array(folded, np.int64)[found.code])
+    text, word = np.divmod(np.unique(np.concatenate(numbers)), _MOST_WORDS)
+    return Words(text, word, [*known])
 
 
 class Spelling:
@@ -207,41 +261,40 @@ class Spelling:
         chosen = LookAlikes(*settings)  # type: ignore[arg-type]
         self._texts = Dictionary(dict(texts), chosen)
         self._words = Dictionary(dict(words), chosen)
-        self._found: dict[str, LookAlike | None] = {}  # by word: most words occur often
-        self._known: dict[str, LookAlike | None] = {}  # by text
 
     def look_alike(self, text: str) -> LookAlike | None:
         """Return the look-alike of a text or of one of its words that is least likely right."""
-        with suppress(KeyError):
-            return self._known[text]
-        for known in (self._known, self._found):
-            if len(known) > _MOST_KNOWN:
-                known.clear()
-        self._known[text] = found = self._find(text)
-        return found
-
-    def _find(self, text: str) -> LookAlike | None:
-        words = words_of(text)
-        found = [self._texts.look_alike(text)]
-        for word in words:
-            with suppress(KeyError):
-                found.append(self._found[word])
-                continue
-            self._found[word] = look_alike = self._words.look_alike(word)
-            found.append(look_alike)
+        words = words_of(TextCells.of([text])).words
+        found = [self._texts.look_alike(text), *map(self._words.look_alike, words)]
         known = [each for each in found if each is not None]
         return min(known, key=lambda each: each.log_likelihood, default=None)
 
+    def log_likelihoods(self, texts: TextCells, words: Words | None = None) -> Floats:
+        """Return the log likelihood that each distinct text is right beside what it resembles."""
+        words = words_of(texts) if words is None else words
+        found = self._texts.log_likelihoods(texts.values)
+        np.minimum.at(found, words.text, self._words.log_likelihoods(words.words)[words.word])
+        return found
 
-def spelling_facet(position: int, counts: Mapping[str, int], settings: LookAlikes) -> Facet | None:
-    """Return the facet of a column of texts; None if nothing in it resembles anything."""
-    words_counts = count_words(counts)
+
+def spelling_facet(
+    position: int, texts: TextCells, counts: Mapping[str, int], settings: LookAlikes
+) -> Facet | None:
+    """Return the facet of a column of texts, which occur so often.
+
+    Return None if nothing in it resembles anything.
+    """
+    words = words_of(texts)
+    n = np.bincount(words.word, np.array([*counts.values()])[words.text], len(words.words))
+    words_counts = dict(zip(words.words, n.astype(int).tolist(), strict=True))
     if not any(_some_is_rare(each, settings) for each in (counts, words_counts)):
         return None
-    known = Dictionary(counts, settings).kept()
-    words = Dictionary(words_counts, settings).kept()
-    facet_settings = (known, words, *astuple(settings))
-    if not any(map(spelling_by(*facet_settings).look_alike, counts)):
+    facet_settings = (
+        Dictionary(counts, settings).kept(),
+        Dictionary(words_counts, settings).kept(),
+        *astuple(settings),
+    )
+    if not spelling_by(*facet_settings).log_likelihoods(texts, words).any():
         return None
     return Facet("spelling", (position,), facet_settings, is_condition=False, is_stated=True)
 
@@ -258,16 +311,13 @@ def spelling_by(*settings: Any) -> Spelling:
     return Spelling(*settings)
 
 
-def spelling_of(name: str, texts: RawColumn, *settings: Any) -> RawColumn:
+def spelling_of(name: str, column: RawColumn | TextCells, *settings: Any) -> RawColumn:
     """Return the log likelihood that each text is right beside what it resembles."""
-    spelling, missing = spelling_by(*settings), texts.is_missing()
-    present, values = np.flatnonzero(~missing), np.zeros(len(missing))
-    given = texts.values[present].tolist()
-    found = {text: spelling.look_alike(str(text)) for text in set(given)}
-    odd = {text: each.log_likelihood for text, each in found.items() if each is not None}
-    places = [place for place, text in enumerate(given) if text in odd]
-    values[present[places]] = [odd[given[place]] for place in places]
-    return RawColumn(name, "float", values)
+    texts = texts_in(column)
+    found = texts.once(
+        spelling_by(*settings), lambda each: spelling_by(*settings).log_likelihoods(each)
+    )
+    return RawColumn(name, "float", np.append(found, 0.0)[texts.code])
 
 
 def spells_sense(n_sources: int, texts: Known, words: Known, *settings: float) -> bool:

@@ -11,18 +11,18 @@ With n values, r of which occur more than once, each of these has ω = r / n.
 from __future__ import annotations
 
 import math
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Ints, Keys, scramble
+from admercs.arrays import Bools, Ints, Keys, scramble
 from admercs.method.settings import KeyColumns
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
 from admercs.table.summary import ColumnSummary, text_category
+from admercs.table.text_cells import TextCells
 from admercs.table.values import Kind, RawColumn
 
 REPEATS = "repeats"
@@ -32,7 +32,7 @@ PlainKnown = tuple[tuple[Value, int], ...]  # values that occur more than once, 
 
 
 class NumberCounts(NamedTuple):
-    """How often values occur, each as a number; of texts it is a check sum, which may be shared."""
+    """How often values occur, each as a number; texts may share one."""
 
     number: Keys
     n: Ints
@@ -88,10 +88,12 @@ def key_of_counts(place: int, column: ColumnSummary, settings: KeyColumns) -> Fa
     """Return the facet of a column of texts that are counted already, if it is a key."""
     if column.kind != "text" or not column.counts:
         return None
-    n_short = sum(n for text, n in column.counts.items() if _is_short(str(text), settings))
-    if n_short < settings.short_share * column.n_present:
-        return None
     repeated: dict[Value, int] = {str(text): n for text, n in column.counts.items() if n > 1}
+    if sum(repeated.values()) > settings.share * column.n_present:
+        return None
+    short = _are_short(TextCells.of(column.counts), settings)
+    if short @ np.array([*column.counts.values()]) < settings.short_share * column.n_present:
+        return None
     return key_facet(place, column, repeated, column.n_present, settings)
 
 
@@ -100,31 +102,36 @@ def count_numbers(frame: Frame, settings: KeyColumns, share: float) -> list[Numb
     most = np.uint64(min(share, 1.0) * (2**64 - 2**11))
     found = []
     for position in range(frame.n_columns):
-        numbers, n_short = _numbers(frame.column(position), settings)
+        if (texts := frame.texts(position)) is not None:
+            n, short = texts.n, _are_short(texts, settings)
+            here = short & (texts.hashes <= most)
+            found.append(NumberCounts(texts.hashes[here], n[here], int(n[short].sum())))
+            continue
+        numbers = _numbers(frame.column(position))
         number, n = np.unique(numbers[numbers <= most], return_counts=True)
-        found.append(NumberCounts(number, n, n_short))
+        found.append(NumberCounts(number, n, len(numbers)))
     return found
 
 
-def _numbers(raw: RawColumn, settings: KeyColumns) -> tuple[Keys, int]:
-    """Return a number for each value that may be one of a key, and how many values may be."""
-    present = raw.present()
-    if raw.kind == "text":
-        texts = [text for text in present.tolist() if _is_short(text, settings)]
-        sums = (zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts)
-        return scramble(np.fromiter(sums, np.uint64, len(texts))), len(texts)
+def _numbers(raw: RawColumn) -> Keys:
+    """Return a number for each value."""
     if raw.kind != "integer":  # a part without values
-        return np.empty(0, np.uint64), 0
+        return np.empty(0, np.uint64)
+    present = raw.present()
     wide = np.int64 if present.dtype.kind == "i" else np.uint64
-    return scramble(present.astype(wide).view(np.uint64)), len(present)
+    return scramble(present.astype(wide).view(np.uint64))
 
 
-def _is_short(text: str, settings: KeyColumns) -> bool:
-    return len(text) <= settings.longest and text.count(" ") < settings.words
+def _are_short(texts: TextCells, settings: KeyColumns) -> Bools:
+    """Return which texts may be those of a key."""
+    n_characters, n_spaces = texts.sizes
+    return (n_characters <= settings.longest) & (n_spaces < settings.words)
 
 
 def merge_numbers(parts: Sequence[list[NumberCounts]]) -> list[NumberCounts]:
     """Add up what the parts of a table have counted."""
+    if len(parts) == 1:
+        return parts[0]
     merged = []
     for counted in zip(*parts, strict=True):
         number, place = np.unique(np.concatenate([c.number for c in counted]), return_inverse=True)
@@ -138,7 +145,7 @@ def repeated_numbers(
 ) -> Keys | None:
     """Return the numbers that occur more than once; None if there are too many for a key."""
     repeated = counted.n > 1
-    # A few texts have the same check sum by chance.
+    # A few texts may have the same number by chance.
     too_many = counted.n[repeated].sum() > 2 * settings.share * counted.n.sum()
     if too_many or counted.n_short < settings.short_share * column.n_present:
         return None
@@ -151,16 +158,25 @@ def count_values(
     """Count the values of a part of a table that have certain numbers."""
     found: list[dict[Value, int]] = []
     for position, wanted in enumerate(numbers):
+        if (texts := frame.texts(position)) is not None:
+            places = _among(texts.hashes, wanted)
+            places = places[_are_short(texts, settings)[places]]
+            counts = texts.n[places].tolist()
+            found.append(dict(zip(texts.decode(places.tolist()), counts, strict=True)))
+            continue
         raw = frame.column(position)
-        values = raw.present()
-        if raw.kind == "text":
-            is_short = [_is_short(text, settings) for text in values.tolist()]
-            values = values[np.array(is_short, np.bool_)]
-        own = _numbers(raw, settings)[0]
-        # numpy 2.0 counts large numbers wrongly, which sorting does not.
-        here = values[np.isin(own, wanted, kind="sort")] if len(values) else values
-        found.append(dict(Counter(here.tolist())))
+        values, own = raw.present(), _numbers(raw)
+        found.append(dict(Counter(values[_among(own, wanted)].tolist())))
     return found
+
+
+def _among(numbers: Keys, wanted: Keys) -> Ints:
+    """Return where numbers stand that are among the wanted ones, which are few."""
+    begin = np.zeros(1 << 20, bool)
+    begin[wanted >> np.uint64(44)] = True
+    here = np.flatnonzero(begin[numbers >> np.uint64(44)])
+    # numpy 2.0 counts large numbers wrongly, which sorting does not.
+    return here[np.isin(numbers[here], wanted, kind="sort")]
 
 
 def merge_values(parts: Sequence[list[dict[Value, int]]]) -> list[dict[Value, int]]:
@@ -174,18 +190,21 @@ def merge_values(parts: Sequence[list[dict[Value, int]]]) -> list[dict[Value, in
     return merged
 
 
-def repeats_of(name: str, raw: RawColumn, n: int, known: PlainKnown) -> RawColumn:
+def repeats_of(name: str, column: RawColumn | TextCells, n: int, known: PlainKnown) -> RawColumn:
     """Return log ω of each value: of one that repeats how rare such values are, else 0."""
-    missing, values = raw.is_missing(), np.zeros(len(raw.values))
-    if known and raw.kind in ("text", "mixed"):
-        texts = {value for value, _ in known if isinstance(value, str)}
-        given = raw.values.tolist() if raw.kind == "text" else map(text_category, raw.values)
-        is_known = np.fromiter((text in texts for text in given), np.bool_, len(values))
-    elif known and raw.kind != "empty":
-        numbers = [value for value, _ in known if isinstance(value, int)]
-        is_known = np.isin(raw.values, numbers, kind="sort")
+    missing = column.is_missing()
+    if isinstance(column, RawColumn) and column.kind in ("text", "mixed"):
+        column = TextCells.of(map(text_category, column.values), missing)
+    if isinstance(column, TextCells):
+        repeats = np.zeros(len(column) + 1, np.bool_)
+        repeats[column.find([value for value, _ in known if isinstance(value, str)])] = True
+        is_known = repeats[column.code]
     else:
-        is_known = np.zeros(len(values), np.bool_)
+        numbers = [value for value, _ in known if isinstance(value, int)]
+        is_known = np.zeros(len(missing), np.bool_)
+        if column.kind != "empty" and numbers:
+            is_known = np.isin(column.values, numbers, kind="sort")
+    values = np.zeros(len(missing))
     values[is_known & ~missing] = math.log(sum(count for _, count in known) / n) if known else 0.0
     return RawColumn(name, "float", values)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from admercs.table.text_cells import TextCells
 from admercs.table.values import Kind, RawColumn
 
 KIND_WORDS: dict[Kind, str] = {
@@ -14,11 +15,12 @@ KIND_WORDS: dict[Kind, str] = {
 OTHER = "another text"
 
 
-def value_kind(name: str, column: RawColumn) -> RawColumn:
+def value_kind(_: str, column: RawColumn | TextCells) -> TextCells:
     """Return whether each cell is what nearly all of its column are."""
+    if isinstance(column, TextCells):  # as it is: nothing was read
+        return TextCells.of([OTHER]).coded(np.minimum(column.code, 0))
     missing, other = column.is_missing(), column.unread
-    values = np.full(len(missing), KIND_WORDS.get(column.kind, OTHER), object)
+    code = -missing.astype(np.int32)
     if other is not None:
-        values[other] = OTHER
-        missing = missing & ~other
-    return RawColumn(name, "text", values, missing if missing.any() else None)
+        code[other] = 1
+    return TextCells.of([KIND_WORDS.get(column.kind, OTHER), OTHER]).coded(code)

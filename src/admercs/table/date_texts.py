@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from admercs.arrays import Bools, Ints
-from admercs.table.text_forms import DIGIT, TextForm, digit_values, whole_number
+from admercs.table.text_forms import DIGIT, TextForm, TextsOfShape, whole_number
 
 # Two-digit years are those of 1930 to 2029, as in spreadsheets.
 FIRST_SHORT_YEAR = 1930
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?,? )?"
+_WEEKDAY = rf"(?:(?:{'|'.join(WEEKDAYS)})[a-z]{{0,6}}\.?,? )?"
 _ONE_OR_TWO, _YEAR = "9{1,2}", "(?P<y>9{4}|9{2})"
 _NTH = "(?:st|nd|rd|th)?"
 _DATES = (
@@ -37,12 +37,6 @@ _PATTERNS = (
     *(re.compile(rf" *{date}(?:(?:t|,? |:){_TIME}{_ZONE})? *", re.IGNORECASE) for date in _DATES),
     *(re.compile(rf" *{_TIME},? {date} *", re.IGNORECASE) for date in _DATES),
     re.compile(rf" *{_TIME} *", re.IGNORECASE),
-)
-# How they begin, whatever their shape: a quick look that refuses most other texts.
-DATE_BEGINS = re.compile(
-    r"\s*(?:[0-9]{1,4}[^0-9]|(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct"
-    r"|nov|dec)[a-z]{0,6}\b)",
-    re.IGNORECASE,
 )
 _SECOND, _DAY = 1_000_000, 86_400 * 1_000_000  # microseconds
 
@@ -76,15 +70,15 @@ def date_forms(shape: str) -> list[tuple[TextForm, bool]]:
     ]  # fmt: skip
 
 
-def parse_dates(shape: str, texts: Sequence[str], form: TextForm) -> tuple[Ints, Bools] | None:
+def parse_dates(texts: TextsOfShape, form: TextForm) -> tuple[Ints, Bools] | None:
     """Return the dates that texts of one shape are, in microseconds, and which of them exist.
 
     They are counted from 1970, times of day from midnight. The result is None if the form does not
     read texts of this shape.
     """
-    if form not in (each for each, _ in date_forms(shape)):
+    if form not in (each for each, _ in date_forms(texts.shape)):
         return None
-    fields = _Fields(_parts(shape) or {}, texts)
+    fields = _Fields(_parts(texts.shape) or {}, texts)
     clock, exists = fields.time_of_day()
     if form.kind == "time":
         return clock, exists
@@ -99,19 +93,19 @@ def parse_dates(shape: str, texts: Sequence[str], form: TextForm) -> tuple[Ints,
 class _Fields:
     """The parts of dates and times of one shape, as numbers."""
 
-    def __init__(self, parts: dict[str, tuple[str, int]], texts: Sequence[str]) -> None:
+    def __init__(self, parts: dict[str, tuple[str, int]], texts: TextsOfShape) -> None:
         self.parts, self.texts = parts, texts
 
     def number(self, name: str, digits: int = 0) -> Ints:
         """Return a part of each text; 0 where it is absent. ``digits``: decimals to have."""
         if name == "m" and "month" in self.parts:
-            month = 1 + _MONTHS.index(self.parts["month"][0][:3].lower())
+            month = 1 + MONTHS.index(self.parts["month"][0][:3].lower())
             return np.full(len(self.texts), month, np.int64)
         if name not in self.parts:
             return np.zeros(len(self.texts), np.int64)
         shape, start = self.parts[name]
         places = range(start, start + min(len(shape), digits or len(shape)))
-        return whole_number(digit_values(self.texts, places)) * 10 ** max(0, digits - len(shape))
+        return whole_number(self.texts.digits(places)) * 10 ** max(0, digits - len(shape))
 
     def time_of_day(self) -> tuple[Ints, Bools]:
         """Return microseconds since midnight in UTC, and which times the clock has."""
@@ -130,7 +124,7 @@ class _Fields:
         places = [start + k for k, c in enumerate(shape) if c == DIGIT]
         if not places:
             return np.zeros(len(self.texts), np.int64), np.ones(len(self.texts), bool)
-        digits = digit_values(self.texts, places)
+        digits = self.texts.digits(places)
         hours, minutes = whole_number(digits[:, :2]), whole_number(digits[:, 2:])
         return (-1 if "-" in shape else 1) * (60 * hours + minutes), (hours < 15) & (minutes < 60)
 

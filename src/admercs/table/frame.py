@@ -13,6 +13,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from admercs.arrays import FEW_ROWS, Array, Ints
+from admercs.table.text_cells import TextCells
 from admercs.table.values import RawColumn, from_objects, from_times, zone_name
 
 _OBJECTS = (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum)
@@ -33,6 +34,7 @@ class Frame:
         few = self.named and self.n_rows <= FEW_ROWS
         self._plain = _plain_columns(table) if few else {}
         self._known: dict[int, RawColumn] = {**self._plain}
+        self._texts: dict[int, TextCells | None] = {}
         self.read: dict[int, tuple[Any, RawColumn]] = {}  # columns whose texts were read, and how
 
     def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
@@ -41,7 +43,7 @@ class Frame:
         if position not in self._known:
             read = from_series if self.named else from_array
             values, name = self._table[:, position], self.names[position]
-            if values.dtype not in _OBJECTS if self.named else values.dtype.kind in "fiub":
+            if not _has_objects(values):
                 whole = (start, stop) == (0, self.n_rows)
                 return read(values if whole else values[start:stop], name)
             # The kind of objects is that of the whole column: each of them is looked at, once.
@@ -67,15 +69,26 @@ class Frame:
         """Return some of the rows as a table of their own."""
         return Frame(self._table[rows.tolist() if self.named else rows])
 
-    def texts(self, position: int) -> nw.Series[Any] | None:
-        """Return a column of text in the hands of its own library; None for any other column."""
-        # To make a million Python objects takes longer than all else that is done with texts.
-        if not isinstance(self._table, nw.DataFrame) or position in self._plain:
-            return None
-        series: nw.Series[Any] = self._table[:, position]
-        if series.implementation.is_polars() and series.dtype in (nw.Categorical, nw.Enum):
-            return series.cast(nw.String)
-        return series if series.dtype == nw.String else None
+    def texts(self, position: int) -> TextCells | None:
+        """Return the cells of a column of texts; None for any other column."""
+        if position not in self._texts:
+            self._texts[position] = self._read_texts(position)
+        return self._texts[position]
+
+    def _read_texts(self, position: int) -> TextCells | None:
+        if position not in self._known:
+            values = self._table[:, position]
+            if isinstance(values, nw.Series):
+                is_known = values.implementation.is_polars()
+                if is_known and values.dtype in (nw.Categorical, nw.Enum):
+                    values = values.cast(nw.String)
+                # To make a million Python objects takes longer than all else done with texts.
+                if values.dtype == nw.String and (cells := TextCells.of_series(values)) is not None:
+                    return cells
+            if not _has_objects(values) and getattr(values, "dtype", None) != nw.String:
+                return None
+        raw = self.column(position)
+        return TextCells.of(raw.values, raw.missing) if raw.kind == "text" else None
 
 
 class DictFrame(Frame):
@@ -98,11 +111,20 @@ class DictFrame(Frame):
         self.named, self._table = True, None
         self.has_names = all(isinstance(name, str) for name in columns)
         self._known = dict(enumerate(map(from_array, self._columns.values(), self.names)))
-        self.read = {}
+        self._texts, self.read = {}, {}
 
     def take(self, rows: Ints) -> Frame:
         """Return some of the rows as a table of their own."""
         return DictFrame({name: values[rows] for name, values in self._columns.items()})
+
+
+def _has_objects(values: Any) -> bool:
+    """Return whether a column may hold values of several types."""
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind not in "fiub"
+    # narwhals takes the type of the first hundred objects of pandas for that of all.
+    is_object = values.implementation.is_pandas() and values.to_native().dtype == object
+    return is_object or values.dtype in _OBJECTS
 
 
 def from_array(values: Array, name: str) -> RawColumn:
@@ -144,7 +166,7 @@ def from_series(series: nw.Series[Any], name: str) -> RawColumn:
             zone = series.to_native().dt.tz or zone  # the zone itself tells more than its name
         raw = from_array(series.to_numpy(), name)
         return replace(raw, kind="datetime", time_zone=zone_name(zone) if zone else "")
-    if dtype == nw.String:
+    if dtype == nw.String and not _has_objects(series):
         return RawColumn(name, "text", text_objects(series), missing)
     is_category = dtype in (nw.Categorical, nw.Enum)
     # Otherwise dates, durations and objects.

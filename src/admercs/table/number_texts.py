@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from admercs.arrays import Array, Bools
-from admercs.table.text_forms import DIGIT, TextForm, digit_values, whole_number
+from admercs.table.text_forms import DIGIT, TextForm, TextsOfShape, whole_number
 
-_CODES = (
-    "EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|RON|TRY|RUB|UAH|ZAR|BRL|MXN"
-    "|KRW|SGD|HKD|THB|ILS|AED"
-)
+CURRENCIES = (
+    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK",
+    "PLN", "CZK", "HUF", "RON", "TRY", "RUB", "UAH", "ZAR", "BRL", "MXN", "KRW", "SGD", "HKD",
+    "THB", "ILS", "AED",
+)  # fmt: skip
+_CODES = "|".join(CURRENCIES)
 _CURRENCY = rf"(?:US|CA|AU|NZ|HK|R|C|A)?\$|[€£¥₹₽₩₺฿₴₪]|(?:{_CODES})(?![A-Za-z])"
 # A unit is one short word, such as kg, km/h, oz. or m².
 _UNIT = rf"{_CURRENCY}|[%‰°]|°?[^\W\d_][^\W\d_./°²³·-]{{0,7}}(?:[./²³·-][^\W\d_²³]{{0,7}}){{0,2}}"
@@ -24,8 +25,6 @@ _NUMBER = re.compile(
     r"(?P<body>9[9.,' ]*|[.,]9+)(?P<power>[eE][-+]?9{1,3})?"
     rf"(?P<minus>-)? *(?P<suffix>{_UNIT})? *(?P<close>\))? *"
 )
-# How they begin, whatever their shape: a quick look that refuses most other texts.
-NUMBER_BEGINS = re.compile(rf"[\s(+\u2212-]*(?:(?:{_CURRENCY})\s*[-+\u2212]?)?[.,]?[0-9]")
 # Which sign stands before the decimals, and which one groups digits by three, if there is one.
 # What comes first is preferred if two conventions read a column equally well.
 CONVENTIONS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "),
@@ -94,20 +93,21 @@ def number_forms(shape: str) -> list[tuple[TextForm, bool]]:
     ]
 
 
-def is_padded(shape: str, texts: Sequence[str]) -> Bools:
+def is_padded(texts: TextsOfShape) -> Bools:
     """Return which texts of a shape are whole numbers that begin with a zero, as codes do."""
-    found = number_shape(shape)
+    found = number_shape(texts.shape)
     if found is None or not re.match("99", found.body) or found.power:
         return np.zeros(len(texts), bool)
-    return np.array([text[found.start] == "0" for text in texts], bool)
+    padded: Bools = texts.characters([found.start])[:, 0] == ord("0")
+    return padded
 
 
-def parse_numbers(shape: str, texts: Sequence[str], form: TextForm) -> Array | None:
+def parse_numbers(texts: TextsOfShape, form: TextForm) -> Array | None:
     """Return the numbers that texts of one shape are; None if the form does not read them.
 
     The result is of integers if no text of this shape has decimals.
     """
-    found = number_shape(shape)
+    shape, found = texts.shape, number_shape(texts.shape)
     if found is None or (found.prefix, found.suffix) != (form.prefix, form.suffix):
         return None
     decimal, group = form.decimal, form.group
@@ -118,9 +118,9 @@ def parse_numbers(shape: str, texts: Sequence[str], form: TextForm) -> Array | N
     if found.power or len(places) > (_MOST_DIGITS if is_whole else _EXACT_DIGITS):
         stop = len(shape) if found.power else found.start + len(found.body)
         kept = [k for k in range(found.start, stop) if not group or shape[k] != group]
-        written = ("".join([text[k] for k in kept]).replace(decimal, ".") for text in texts)
+        written = ("".join([text[k] for k in kept]).replace(decimal, ".") for text in texts.values)
         floats = [float(text.strip(" )").removesuffix(found.suffix)) for text in written]
         return sign * np.array(floats)
-    values = sign * whole_number(digit_values(texts, places))
+    values = sign * whole_number(texts.digits(places))
     # Numerator and denominator are exact, so the quotient is the float next to what is written.
     return values if is_whole else values / 10.0 ** len(found.body.partition(decimal)[2])

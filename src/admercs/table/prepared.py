@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
-from itertools import repeat
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from admercs.arrays import FEW_ROWS, Array, Bytes, Floats, Ints
@@ -14,6 +12,7 @@ from admercs.table.columns import Column
 from admercs.table.frame import Frame
 from admercs.table.schema import Schema
 from admercs.table.summary import text_category, time_category
+from admercs.table.text_cells import TextCells
 from admercs.table.values import PER_DAY, TEMPORAL, Kind, RawColumn, describe, first_of_other_kind
 
 # Which kinds of values a column may hold in a new table, by the kind it held in the training table,
@@ -51,7 +50,7 @@ class Prepared:
         for m, column in sorted(enumerate(schema.used), key=lambda each: each[1].position):
             position = column.position
             kind = schema.kinds[position]
-            if kind == "text" and (texts := frame.texts(position)) is not None:
+            if kind in _TEXTS and (texts := frame.texts(position)) is not None:
                 self._codes[m] = _encode_texts(texts, column)
                 continue
             raw = frame.column(position)
@@ -145,33 +144,25 @@ def _fits(raw: RawColumn, column: Column, kind: Kind) -> bool:
 
 def _nominal_codes(raw: RawColumn, column: Column, kind: Kind) -> Bytes:
     """Return the code of each value: 0 missing, 1 … C the categories, C + 1 any other."""
-    known, other = column.code_of, len(column.code_of) + 1
     if kind in _TEXTS:
-        texts = raw.values.tolist() if kind == "text" else map(text_category, raw.values)
-        codes = np.fromiter(map(known.get, texts, repeat(other)), np.uint8, len(raw.values))
-    else:
-        distinct, inverse = np.unique(raw.values, return_inverse=True)
-        given: list[Any] = distinct.tolist()
-        if kind in TEMPORAL:
-            given = [time_category(value, raw) for value in given]
-        codes = np.array([known.get(value, other) for value in given], np.uint8)[inverse]
+        return _encode_texts(TextCells.of(map(text_category, raw.values), raw.missing), column)
+    known, other = column.code_of, len(column.code_of) + 1
+    distinct, inverse = np.unique(raw.values, return_inverse=True)
+    given: list[Any] = distinct.tolist()
+    if kind in TEMPORAL:
+        given = [time_category(value, raw) for value in given]
+    codes = np.array([known.get(value, other) for value in given], np.uint8)[inverse]
     codes[raw.is_missing()] = 0
     return codes
 
 
-def _encode_texts(series: nw.Series[Any], column: Column) -> Bytes:
-    """Return the same codes of a column of text, inside the library that holds it."""
-    known, other = column.code_of, len(column.code_of) + 1
-    if series.implementation.is_pandas():  # its way of replacing values is a slow join
-        number, distinct = series.to_native().factorize()
-        new = [known.get(text, other) for text in distinct]
-        return np.array([*new, 0], np.uint8)[number]  # null has the number -1
-    found = series.drop_nulls().unique().to_list()
-    if not found:
-        return np.zeros(len(series), np.uint8)
-    new = [known.get(text, other) for text in found]
-    codes: Bytes = series.replace_strict(found, new, return_dtype=nw.UInt8).fill_null(0).to_numpy()
-    return codes
+def _encode_texts(texts: TextCells, column: Column) -> Bytes:
+    """Return the same codes of a column of texts."""
+    codes = np.full(len(texts) + 1, len(column.code_of) + 1, np.uint8)
+    place = texts.find([str(category) for category in column.categories])
+    codes[place] = np.where(place < 0, codes[0], np.arange(1, len(place) + 1))
+    codes[-1] = 0
+    return codes[texts.code]
 
 
 def numeric_values(raw: RawColumn, column: Column) -> Floats:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from admercs.arrays import Array, Ints
 from admercs.method.settings import Columns
 from admercs.table.frame import Frame
-from admercs.table.readings import Reading, ReadingRules, decide_reading, read_column
+from admercs.table.readings import Reading, ReadingRules, decide_reading, read_column, read_texts
 from admercs.table.summary import ColumnSummary, TableSummary, summarise_column
+from admercs.table.text_cells import TextCells
 from admercs.table.values import RawColumn
 
 
@@ -56,7 +55,10 @@ class ReadingFrame(Frame):
         if reading is None:
             return _without_tokens(self._frame.column(position, start, stop), rules)
         if self.read.get(position, (None,))[0] != (reading, rules):
-            made = read_column(self._frame.column(position), reading, rules)
+            if (texts := self._frame.texts(position)) is not None:
+                made = read_texts(self.names[position], texts, reading, rules)
+            else:
+                made = read_column(self._frame.column(position), reading, rules)
             self.read[position] = (reading, rules), made
         return self.read[position][1].rows(slice(start, stop))
 
@@ -72,17 +74,10 @@ class ReadingFrame(Frame):
         """Return some of the rows as a table of their own."""
         return ReadingFrame(self._frame.take(rows), self._how)
 
-    def texts(self, position: int) -> nw.Series[Any] | None:
-        """Return a column of text in the hands of its own library; None for any other column."""
+    def texts(self, position: int) -> TextCells | None:
+        """Return the cells of a column of texts; None for any other column."""
         texts = None if position in self._how.readings else self._frame.texts(position)
-        if texts is None or not self._how.rules.missing:
-            return texts
-        name, tokens = texts.name, self._how.rules.missing
-        if getattr(texts.to_native(), "dtype", None) != np.dtype(object):
-            # It holds valid Unicode, and some libraries cannot look for anything else.
-            tokens = tuple(t for t in tokens if t.encode("utf-8", "ignore").decode() == t)
-        kept = nw.when(~nw.col(name).is_in(tokens)).then(nw.col(name))
-        return texts.to_frame().select(kept.alias(name))[name]
+        return None if texts is None else texts.without(self._how.rules.missing)
 
 
 def choose_readings(summary: TableSummary, settings: Columns) -> dict[int, Reading]:

@@ -7,24 +7,26 @@ counts that add up over the pieces of a table, and never cell by cell.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from admercs.arrays import Array, Bools, Ints
 from admercs.method.settings import Columns
-from admercs.table.date_texts import DATE_BEGINS, date_forms, parse_dates
+from admercs.table.date_texts import date_forms, parse_dates
 from admercs.table.number_texts import (
     CONVENTIONS,
-    NUMBER_BEGINS,
     is_padded,
     number_forms,
     parse_numbers,
 )
-from admercs.table.text_forms import TextForm, by_shape
+from admercs.table.shape_groups import by_shape
+from admercs.table.text_cells import TextCells, texts_in
+from admercs.table.text_forms import TextForm
 from admercs.table.values import PER_DAY, Kind, RawColumn, from_objects, kind_of
 
 # What stands for a missing value where a text is to be a number or a date.
@@ -104,34 +106,22 @@ class Reading:
 
 def count_column(raw: RawColumn, rules: ReadingRules) -> FormCounts:
     """Count how many cells of a column of any kind read under each form."""
-    if raw.kind not in ("text", "mixed"):
+    if raw.kind == "text":
+        return count_forms(texts_in(raw), rules)
+    if raw.kind != "mixed":
         n = len(raw.present())
         return FormCounts(n, typed={_typed(raw.kind, zoned=bool(raw.time_zone)): n} if n else {})
-    values: list[Any] = raw.present().tolist()
-    typed: Counter[tuple[str, bool]] = Counter()
-    if raw.kind == "mixed":
-        typed = Counter(_type_of(value) for value in values if not isinstance(value, str))
-        values = [value for value in values if isinstance(value, str)]
-    n_other = len(values)
-    values = [text for text in values if may_be_read(text) or text in rules.tokens]
-    found = count_forms(Counter(values), rules)
-    n_other -= len(values)
-    return replace(found, n_cells=found.n_cells + n_other + typed.total(), typed=dict(typed))
+    values = raw.present().tolist()
+    typed = Counter(_type_of(value) for value in values if not isinstance(value, str))
+    found = count_forms(TextCells.of(v for v in values if isinstance(v, str)), rules)
+    return replace(found, n_cells=found.n_cells + typed.total(), typed=dict(typed))
 
 
-def count_forms(counts: Mapping[str, int], rules: ReadingRules) -> FormCounts:
-    """Count how many texts read under each form, given how often each of them occurs."""
-    tokens = rules.tokens
-    n_cells = sum(n for text, n in counts.items() if text not in tokens)
-    known = {t: n for t, n in counts.items() if t not in tokens and may_be_read(t)}
-    weights = np.fromiter(known.values(), np.int64, len(known))
-    reads, n_padded = _count_texts_by_form(list(known), weights, rules)
-    return FormCounts(n_cells, n_padded, reads=_capped(reads))
-
-
-def may_be_read(text: str) -> bool:
-    """Return whether a text begins as a number or a date does, which nearly all others do not."""
-    return bool(NUMBER_BEGINS.match(text) or DATE_BEGINS.match(text))
+def count_forms(texts: TextCells, rules: ReadingRules) -> FormCounts:
+    """Count how many texts of a column read under each form."""
+    texts = texts.without([*rules.tokens])
+    reads, n_padded = _count_texts_by_form(texts, rules)
+    return FormCounts(int(texts.n.sum()), n_padded, reads=_capped(reads))
 
 
 def _type_of(value: Any) -> tuple[str, bool]:
@@ -146,26 +136,22 @@ def _typed(kind: Kind, *, zoned: bool) -> tuple[str, bool]:
 
 
 def _count_texts_by_form(
-    texts: Sequence[str], weights: Ints, rules: ReadingRules
+    texts: TextCells, rules: ReadingRules
 ) -> tuple[Counter[tuple[TextForm, bool]], int]:
     reads: Counter[tuple[TextForm, bool]] = Counter()
     n_padded = 0
-    for shape, places in by_shape(texts).items():
-        forms = [
-            each for each in (*number_forms(shape), *date_forms(shape)) if rules.allow(each[0])
-        ]
+    for some in by_shape(texts):
+        shape, weight = some.shape, texts.n[some.places]
+        found = (*number_forms(shape), *date_forms(shape))
+        forms = [each for each in found if rules.allow(each[0])]
         if not forms:
             continue
-        some, weight = [texts[place] for place in places], weights[places]
         for form, in_detail in forms:
-            if form.kind == "number":
-                continue
-            parsed = parse_dates(shape, some, form)
-            n = 0 if parsed is None else int(weight[parsed[1]].sum())
-            if n:
+            parsed = None if form.kind == "number" else parse_dates(some, form)
+            if n := 0 if parsed is None else int(weight[parsed[1]].sum()):
                 reads[form, in_detail] += n
         if forms[0][0].kind == "number":
-            padded = is_padded(shape, some)
+            padded = is_padded(some)
             n_padded += int(weight[padded].sum())
             if n := int(weight[~padded].sum()):
                 reads.update(dict.fromkeys(forms, n))
@@ -254,61 +240,58 @@ def _is_ambiguous(best: TextForm, totals: dict[TextForm, tuple[int, int]]) -> bo
 
 def read_column(raw: RawColumn, reading: Reading, rules: ReadingRules) -> RawColumn:
     """Return a column as what its reading makes of it; cells that cannot be read are missing."""
-    missing = raw.is_missing()
     if raw.kind not in ("text", "mixed"):  # all of it was numbers or dates already, or missing
         return raw
+    given, missing = raw.values.tolist(), raw.is_missing()
+    is_text = np.array([isinstance(value, str) for value in given], bool)
+    others = {row: given[row] for row in np.flatnonzero(~is_text & ~missing).tolist()}
+    return read_texts(raw.name, TextCells.of(given, ~is_text | missing), reading, rules, others)
+
+
+def read_texts(
+    name: str, texts: TextCells, reading: Reading, rules: ReadingRules,
+    others: Mapping[int, Any] = MappingProxyType({}),
+) -> RawColumn:  # fmt: skip
+    """Return texts as what their reading makes of them; `others` are the values of further rows."""
+    is_token = np.zeros(len(texts) + 1, bool)  # the last one is of rows without a text
+    is_token[texts.find([*rules.tokens])] = True
+    parts = _read_distinct(texts, ~is_token, reading.form)
     # Each distinct value is read once; 1, 1.0 and True are equal, but not the same.
-    place: dict[Any, int] = {}
-    given: list[Any] = raw.values.tolist()
-    for row in np.flatnonzero(missing).tolist():
-        given[row] = None  # NaN is a number, and NaT a date
-    if raw.kind == "text":
-        number = np.array([place.setdefault(value, len(place)) for value in given], np.int64)
-    else:
-        keys = ((type(value), value) for value in given)
-        number = np.array([place.setdefault(key, len(place)) for key in keys], np.int64)
-    distinct = list(place) if raw.kind == "text" else [value for _, value in place]
-    values, found = _read_values(distinct, reading, rules)
-    is_token = np.array([isinstance(v, str) and v in rules.tokens for v in distinct], bool)
-    cells, absent = values[number], ~found[number] | missing
+    known = {(type(value), value): value for value in others.values()}
+    typed = {key: _typed_value(value, reading.form) for key, value in known.items()}
+    numbers = ((row, typed[type(value), value]) for row, value in others.items())
+    of_rows = {row: number for row, number in numbers if number is not None}
+    whole = all(part.dtype.kind == "i" for _, part in parts) and reading.kind != "float"
+    whole &= all(isinstance(number, int) for number in of_rows.values())
+    values = np.zeros(len(texts) + 1, np.int64 if whole else np.float64)
+    found = np.zeros(len(texts) + 1, bool)
+    for places, part in parts:
+        values[places], found[places] = part, True
+    cells, absent, rows = values[texts.code], ~found[texts.code], [*of_rows]
+    cells[rows], absent[rows] = [*of_rows.values()], False
+    unread = absent & ~texts.is_missing() & ~is_token[texts.code]
+    unread[[*others]] = absent[[*others]]
     if values.dtype.kind == "f":
         cells[absent] = np.nan
-    unread = absent & ~missing & ~is_token[number]
-    read = _column_of(raw.name, reading, cells, absent)
+    read = _column_of(name, reading, cells, absent)
     return replace(read, unread=unread) if unread.any() else read
 
 
-def _read_values(
-    distinct: Sequence[Any], reading: Reading, rules: ReadingRules
-) -> tuple[Array, Bools]:
-    """Return what distinct values are read as, and which can be read."""
-    form, found = reading.form, np.zeros(len(distinct), bool)
-    is_text = np.array([isinstance(value, str) for value in distinct], bool)
-    texts = ["" if not t or value in rules.tokens else value
-             for value, t in zip(distinct, is_text, strict=True)]  # fmt: skip
-    parts: list[tuple[Array, Array]] = []
-    for shape, places in by_shape(texts).items():
-        some = [texts[place] for place in places]
+def _read_distinct(texts: TextCells, may_be: Bools, form: TextForm) -> list[tuple[Ints, Array]]:
+    """Return what distinct texts of each shape are read as, those that can be, and their places."""
+    parts: list[tuple[Ints, Array]] = []
+    for some in by_shape(texts):
         if form.kind == "number":
-            numbers = parse_numbers(shape, some, form)
+            numbers = parse_numbers(some, form)
             read = None
             if numbers is not None:  # no float is as large as 9e999
-                read = numbers, ~is_padded(shape, some) & np.isfinite(numbers)
+                read = numbers, ~is_padded(some) & np.isfinite(numbers)
         else:
-            read = parse_dates(shape, some, form)
+            read = parse_dates(some, form)
         if read is not None:
-            some_read = np.array(places)[read[1]]
-            found[some_read] = True
-            parts.append((some_read, read[0][read[1]]))
-    for place in np.flatnonzero(~is_text).tolist():
-        if (value := _typed_value(distinct[place], form)) is not None:
-            found[place] = True
-            parts.append((np.array([place]), np.array([value])))
-    whole = reading.kind != "float" and all(p.dtype.kind == "i" for _, p in parts if len(p))
-    values = np.zeros(len(distinct), np.int64 if whole else np.float64)
-    for places_of_part, part in parts:
-        values[places_of_part] = part
-    return values, found
+            is_read = read[1] & may_be[some.places]
+            parts.append((some.places[is_read], read[0][is_read]))
+    return [part for part in parts if len(part[0])]
 
 
 def _typed_value(value: Any, form: TextForm) -> float | int | None:

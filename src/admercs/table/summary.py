@@ -5,17 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from admercs.arrays import Array
-from admercs.table.frame import Frame, text_objects
+from admercs.table.frame import Frame
 from admercs.table.readings import FormCounts, ReadingRules, count_column, count_forms, merge_forms
+from admercs.table.text_cells import TextCells
 from admercs.table.values import TEMPORAL, Kind, RawColumn, describe
 
 Category = str | bool | int | float
@@ -26,7 +26,6 @@ NUMERIC_CAP = 256  # distinct numbers that are remembered
 # Distinct categories that are counted. A column with more of them is not used, so that a summary
 # stays small however large the table is.
 NOMINAL_CAP = 100_000
-_CHUNK = 65_536
 _SIZES = ("n_present", "n_missing", "n_unread", "n_words")
 
 
@@ -101,27 +100,28 @@ def summarise_column(
     frame: Frame, position: int, chosen: bool, rules: ReadingRules | None = None
 ) -> ColumnSummary:
     """Look at one column."""
-    summary = _column_summary(frame, position, chosen)
+    texts = frame.texts(position)
+    summary = _column_summary(frame, position, texts, chosen)
     is_text = rules is not None and not chosen and summary.kind in ("text", "mixed")
     if rules is None or not is_text or frame.is_categorical(position):
         return summary
-    if summary.kind == "text" and summary.counts is not None:
-        counts = {str(text): n for text, n in summary.counts.items()}
-        return replace(summary, forms=count_forms(counts, rules))
+    if texts is not None:
+        return replace(summary, forms=count_forms(texts, rules))
     return replace(summary, forms=count_column(frame.column(position), rules))
 
 
-def _column_summary(frame: Frame, position: int, chosen: bool) -> ColumnSummary:
-    name, texts = frame.names[position], frame.texts(position)
+def _column_summary(
+    frame: Frame, position: int, texts: TextCells | None, chosen: bool
+) -> ColumnSummary:
+    name = frame.names[position]
     try:
-        if texts is None or (n_missing := int(texts.null_count())) == len(texts):
+        if texts is None or not (n := int(texts.n.sum())):
             summary = _summarise(frame.column(position), chosen)
         else:
-            sizes, counts = (len(texts) - n_missing, n_missing), _count_texts(texts)
-            words = _count_words(counts, lambda: text_objects(texts.drop_nulls()))
             summary = ColumnSummary(
-                name, "text", "nominal", chosen, *sizes, counts=counts, n_words=words
-            )
+                name, "text", "nominal", chosen, n, frame.n_rows - n,
+                counts=_count_texts(texts), n_words=int(texts.n @ (texts.sizes[1] + 1)),
+            )  # fmt: skip
         if summary.role == "nominal":
             for value in summary.counts or ():
                 str(value).encode()
@@ -151,18 +151,10 @@ def _summarise(raw: RawColumn, chosen: bool) -> ColumnSummary:
             raw.check_finite()
         counts = _count_numbers(present, NUMERIC_CAP)
     role: Literal["numeric", "nominal"] = "nominal" if is_nominal else "numeric"
-    words = _count_words(counts, lambda: present) if raw.kind == "text" else 0
     return ColumnSummary(
         raw.name, raw.kind, role, chosen, *sizes, low, high, counts, raw.unit, raw.time_zone,
-        n_unread=n_unread, n_words=words,
+        n_unread=n_unread,
     )  # fmt: skip
-
-
-def _count_words(counts: Counts, texts: Callable[[], Array]) -> int:
-    """Count the words of texts, given how often each occurs, or else all of them."""
-    if counts is None:
-        return sum(str(text).count(" ") + 1 for text in texts().tolist())
-    return sum(n * (str(text).count(" ") + 1) for text, n in counts.items())
 
 
 def _count_numbers(present: Array, cap: int) -> Counts:
@@ -185,32 +177,14 @@ def _count_categories(raw: RawColumn, present: Array) -> Counts:
             return numbers
         # Two counts of nanoseconds may be the same text.
         return _add((time_category(int(value), raw), count) for value, count in numbers.items())
-    if raw.kind == "mixed":
-        present = np.array(list(map(text_category, present)), dtype=object)
-    return _count_objects(present)
+    return _count_texts(TextCells.of(map(text_category, present.tolist())))
 
 
-def _count_objects(values: Array) -> Counts:
-    # Given up as soon as there are too many: identifiers fill a column.
-    counts: Counter[object] = Counter()
-    for start in range(0, len(values), _CHUNK):
-        counts.update(values[start : start + _CHUNK].tolist())
-        if len(counts) > NOMINAL_CAP:
-            return None
-    return {str(value): count for value, count in counts.items()}
-
-
-def _count_texts(series: nw.Series[Any]) -> Counts:
-    """Count the texts of a column, nulls aside, inside the library that holds them."""
-    present = series.alias("text").drop_nulls()
-    sample = present.gather_every(max(1, len(present) // 4096))
-    if 2 * sample.n_unique() > len(sample):
-        # Hardly a text occurs twice: most likely the count can be given up after a few of them.
-        return _count_objects(text_objects(present))
-    table = present.value_counts(name="count")
-    if len(table) > NOMINAL_CAP:
+def _count_texts(texts: TextCells) -> Counts:
+    if len(texts) > NOMINAL_CAP:
         return None
-    return dict(zip(table["text"].to_list(), table["count"].to_list(), strict=True))
+    pairs = zip(texts.values, texts.n.tolist(), strict=True)
+    return {text: n for text, n in pairs if n}
 
 
 def _add(counts: Iterable[tuple[Category, int]]) -> dict[Category, int]:

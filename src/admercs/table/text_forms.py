@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from admercs.arrays import Array, Ints
+from admercs.table.text_cells import TextCells
 
 DIGIT = "9"
 LONGEST = 48  # characters of a number or a date; a longer text is neither
 # All digits count as one character, and what looks alike as the one on the keyboard.
-_SHAPES = str.maketrans(
+SHAPES = str.maketrans(
     dict.fromkeys("0123456789", DIGIT)
     | dict.fromkeys("\u00a0\u2007\u2009\u202f\t\n\r", " ")
     | {"\u2212": "-", "\u2019": "'"}
@@ -42,23 +43,37 @@ def shape_of(text: str) -> str:
     >>> shape_of("EUR 1 234,56")
     'EUR 9 999,99'
     """
-    return text.translate(_SHAPES) if len(text) <= LONGEST else ""
+    return text.translate(SHAPES) if len(text) <= LONGEST else ""
 
 
-def by_shape(texts: Iterable[str]) -> dict[str, list[int]]:
-    """Return the places of the texts of each shape."""
-    groups: defaultdict[str, list[int]] = defaultdict(list)
-    for place, text in enumerate(texts):
-        groups[shape_of(text)].append(place)
-    groups.pop("", None)
-    return groups
+@dataclass(frozen=True)
+class TextsOfShape:
+    """Some distinct texts of one shape."""
 
+    shape: str
+    texts: TextCells
+    places: Ints  # of the texts
 
-def digit_values(texts: Sequence[str], places: Sequence[int]) -> Array:
-    """Return the digits of texts of one shape, texts x places."""
-    length = max(places) + 1
-    letters = np.array(texts, dtype=f"U{length}").view(np.uint32).reshape(len(texts), length)
-    return letters[:, list(places)].astype(np.int64) - ord("0")
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return len(self.places)
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The texts."""
+        return self.texts.decode(self.places)
+
+    def characters(self, places: Sequence[int]) -> Array:
+        """Return the numbers of some characters, texts x places."""
+        start, length = self.texts.start[self.places], len(self.shape)
+        if (self.texts.start[self.places + 1] - start == length).all():  # a byte for each
+            return self.texts.data[start[:, None] + np.array(places)]
+        letters = np.array(self.values, dtype=f"U{length}").view(np.uint32)
+        return letters.reshape(len(self), length)[:, list(places)]
+
+    def digits(self, places: Sequence[int]) -> Array:
+        """Return the digits at some places, texts x places."""
+        return self.characters(places).astype(np.int64) - ord("0")
 
 
 def whole_number(digits: Array) -> Ints:
