@@ -212,7 +212,13 @@ class ModelAccess:
     def odd_neighbours(self, own: Bytes) -> tuple[Ints, Floats]:
         """Return the numbers of the training rows a row is compared with, and what each adds."""
         known: Any = self.model.references
-        return known.row, known.weights(own) * known.excess.sum(axis=1)
+        return known.row, known.weights(own) * self._total_excess
+
+    @cached_property
+    def _total_excess(self) -> Ints:
+        known: Any = self.model.references
+        total: Ints = known.excess.sum(axis=1)
+        return total
 
     def nearest_row(self, own: Bytes) -> tuple[int, Floats]:
         """Return the nearest training row, and how far it is from the row in each attribute."""
@@ -242,7 +248,11 @@ class ModelAccess:
 
     def n_missing(self, node: int) -> int:
         """Return the number of rows of a node without a value of the target."""
-        return int(self._likelihoods.n_missing[self.slot(node)])
+        return self._n_missing[self.slot(node)]
+
+    @cached_property
+    def _n_missing(self) -> list[int]:
+        return list(map(int, self._likelihoods.n_missing))
 
     def share_missing(self, node: int) -> float:
         """Return their share."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -263,16 +263,25 @@ class ColumnWords:
 
     def exact_text(self, x: float, apart: float = math.inf) -> str:
         """Write a value as it was recorded, without needless digits; ``apart`` remains visible."""
+        if self.column.display == "duration":
+            return self.text(x, min(self.step, apart))
+        return self._recorded(x, max(0, self._enough + 1, decimals_for(apart)))
+
+    @cached_property
+    def _recorded(self) -> Callable[[float, int], str]:
+        return lru_cache(256)(self._as_recorded)  # the value of a row is told several times
+
+    def _as_recorded(self, x: float, enough: int) -> str:
+        """Write a value as it was recorded, or with so many decimals if it has far more."""
         value = self.native(x)
         if not isinstance(value, float):
-            duration = self.column.display == "duration"
-            return self.text(x, min(self.step, apart) if duration else None)
+            return self.text(x)
         short = f"{value:.12g}"
         recorded = len(short.partition(".")[2])
         if "e" in short:
             recorded = max(0, -int(Decimal(short).as_tuple().exponent))
         if recorded > self._enough + 2:
-            recorded = max(0, self._enough + 1, decimals_for(apart))
+            recorded = enough
         text = number(float(short), recorded)
         return text.replace(",", "") if self._is_code else text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from typing import Any
 
 from admercs.arrays import Floats
 from admercs.explain.column_words import TICKS, ColumnWords, decimals_for, number
@@ -34,23 +34,27 @@ class RepairWords:
         """Say what one or two cells should have been; `row` has the values they have."""
         removed, cells = found.removed, found.cells
         nodes = found.nodes or (None,) * len(cells)
-        first, *others = (
-            replace(self._cell(cell, value, node, row, unknown), evidence_removed=removed)
+        made = [
+            self._cell(cell, value, node, row, unknown)
             for cell, value, node in zip(cells, found.values, nodes, strict=True)
-        )
+        ]
+        for each in made:
+            each["evidence_removed"] = removed
+        texts = [each["text"] for each in made]
         rest = f"{removed / evidence:.0%} of the evidence would be gone"
         if evidence - removed <= self._usual:
             rest = f"nothing about this {self._words.noun.singular} would be odd"
         if found.nodes:
-            text = repair_sentence([each.text for each in (first, *others)], rest)
+            text = repair_sentence(texts, rest)
         else:
             text = exchange_sentence([self._words.column(cell).name for cell in cells], rest)
-        return replace(first, also=tuple(others), text=text)
+        others = tuple(Repair(**each) for each in made[1:])
+        return Repair(**{**made[0], "also": others, "text": text})
 
     def _cell(
         self, cell: int, value: float, node: int | None, row: Floats, unknown: Unknown
-    ) -> Repair:
-        """Say what one cell should have been; its text is a clause."""
+    ) -> dict[str, Any]:
+        """Return the fields of the repair of one cell; its text is a clause."""
         words, access, own = self._words.column(cell), self._words.access, float(row[cell])
         region, about, apart = (value, value), "", math.inf
         if node is not None and access.continuous[cell] and not math.isnan(value):
@@ -84,16 +88,16 @@ class RepairWords:
         if math.isnan(own):
             instead = "" if words.source else f" ({about}{should})"
             text = f"{words.whole_name} were recorded{instead}"
-        return Repair(
-            column=access.column_name(cell),
-            value=was_given,
-            value_text=words.value_text(own, "" if raw is None else was),
-            expected=words.native(value),
-            expected_text=expected_part(words, should),
-            typical=None if node is None else self._words.typical(node),
-            slip=slip,
-            text=f"{text} ({slip})" if slip else text,
-        )
+        return {
+            "column": access.column_name(cell),
+            "value": was_given,
+            "value_text": words.value_text(own, "" if raw is None else was),
+            "expected": words.native(value),
+            "expected_text": expected_part(words, should),
+            "typical": None if node is None else self._words.typical(node),
+            "slip": slip,
+            "text": f"{text} ({slip})" if slip else text,
+        }
 
     def _is_usual(self, cell: int, own: float) -> bool:
         """Tell whether a value is no slip, even if it looks like one: several rows have it.

@@ -85,6 +85,7 @@ class RowExplainer:
         self.log_omega = parts.log_likelihoods(self.access.model)
         evidence = {kind: getattr(parts, kind) for kind in KINDS}
         self.evidence = {kind: each for kind, each in evidence.items() if each is not None}
+        self._totals = {kind: each.sum(axis=0).tolist() for kind, each in self.evidence.items()}
         # Anomalous contexts (leaves) with nearly the same rows have a common number.
         self.groups = similar_contexts(self.access)
         self.names = [self.access.column_name(m) for m in range(len(self.access.columns))]
@@ -142,24 +143,25 @@ class RowExplainer:
 
         What follows from a wrong value of the ``culprits`` comes before all others.
         """
+        leaves = self.leaves[:, row].tolist()
 
         def view(kind: ReasonKind, m: int, node: int, evidence: float) -> EvidenceView:
-            involved = self._involved(m, node)
-            return EvidenceView(kind, m, int(self.leaves[m, row]), node, evidence, involved)
+            return EvidenceView(kind, m, leaves[m], node, evidence, self._involved(m, node))
 
         found: dict[ReasonKind, list[EvidenceView]] = {kind: [] for kind in KINDS}
         for kind, amounts in self.evidence.items():
-            evidence = amounts[:, row]
             if kind in ("pattern", "context"):
-                nodes = self.nodes if kind == "pattern" else self.leaves
-                for m in np.flatnonzero(evidence > negligible).tolist():
-                    found[kind].append(view(kind, m, int(nodes[m, row]), float(evidence[m])))
+                nodes = self.nodes[:, row].tolist() if kind == "pattern" else leaves
+                for m, evidence in enumerate(amounts[:, row].tolist()):
+                    if evidence <= negligible:
+                        continue
+                    found[kind].append(view(kind, m, nodes[m], evidence))
                     if (relation := self._relation(found[kind][-1], row)) is not None:
                         found[kind][-1].kind = "relation"
                         found[kind][-1].attributes |= {*self.access.model.related[relation]}
-            elif evidence.sum() > negligible:
-                m = int(np.where(self._is_relation, 0.0, evidence).argmax())
-                found[kind] = [view(kind, m, self.access.roots[m], float(evidence.sum()))]
+            elif (total := self._totals[kind][row]) > negligible:
+                m = int(np.where(self._is_relation, 0.0, amounts[:, row]).argmax())
+                found[kind] = [view(kind, m, self.access.roots[m], total)]
         causes, others = self._folded(found["pattern"], row, culprits)
         found["pattern"] = _merge_relations(others)
         found["context"] = _merge_contexts(found["context"], self.groups)

@@ -68,11 +68,14 @@ def _of_number(own: float, low: float, high: float) -> str:
     if (low > 0 > own) or (high < 0 < own):
         return "wrong sign?" if leads(-own) else ""
     for factor in (10.0, 100.0, 1000.0):
-        for large in (True, False):
-            there = own / factor if large else own * factor
-            if leads(there) and _is_narrow(low, high, factor, _TENS_NARROW):
-                return f"{factor:,.0f} times too {'large' if large else 'small'}?"
-    if any(
+        if _is_narrow(low, high, factor, _TENS_NARROW):
+            if leads(own / factor):
+                return f"{factor:,.0f} times too large?"
+            if leads(own * factor):
+                return f"{factor:,.0f} times too small?"
+    # What leads to what is typical is no further away than its ends.
+    furthest = max(abs(own - low), abs(own - high)) + margin
+    if _DIGIT_NARROW * width <= furthest and any(
         leads(each) and _DIGIT_NARROW * width <= abs(own - each) for each in _swapped_digits(own)
     ):
         return "digits swapped?"
@@ -93,7 +96,7 @@ def _is_narrow(low: float, high: float, factor: float, narrow: float) -> bool:
     A range around 0 has numbers of all sizes: most numbers that are divided by 1,000 are in it.
     """
     small, large = sorted((abs(low), abs(high)))
-    return low * high > 0 and (large / small) ** narrow <= factor
+    return low * high > 0 and large <= small * factor ** (1 / narrow)
 
 
 def _digits(number: float) -> str:

@@ -113,6 +113,8 @@ class RepairSearch:
         cells = tuple(
             self._changes.foremost(cell, parts.log_omega[:, one.row]) for cell in one.cells
         )
+        if len(cells) == 1 and cells == one.cells:  # told as it was tried
+            return one
         leaves = parts.leaf[list(cells), one.row]
         told, nodes = self._expected.at(leaves).tolist(), self._expected.nodes(leaves).tolist()
         is_same = [new == old for new, old in zip(cells, one.cells, strict=True)]

@@ -123,7 +123,7 @@ def _has_objects(values: Any) -> bool:
     if isinstance(values, np.ndarray):
         return values.dtype.kind not in "fiub"
     # narwhals takes the type of the first hundred objects of pandas for that of all.
-    is_object = values.implementation.is_pandas() and values.to_native().dtype == object
+    is_object = values.implementation.is_pandas() and values.to_native().dtype == np.dtype(object)
     return is_object or values.dtype in _OBJECTS
 
 
