@@ -475,6 +475,7 @@ def test_columns_and_facets_stay_apart(
         ("weekday", "categories", ["Someday"]),
         ("kind", "categories", ["a joke"]),
         ("repeats", "origin", -(10**15)),
+        ("clock", "unit", "D"),
         ("length", "origin", 0.5),
     ],
 )

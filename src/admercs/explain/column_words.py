@@ -184,10 +184,11 @@ class ColumnWords:
             return bool(x)
         if column.unit == "D":
             days = math.floor(x) + column.origin
-            if column.display != "date":
-                return _moment(dt.timedelta(days), column)
             try:
-                return dt.date(1970, 1, 1) + dt.timedelta(days)
+                since_epoch = dt.timedelta(days)
+                if column.display != "date":
+                    return _moment(since_epoch, column)
+                return dt.date(1970, 1, 1) + since_epoch
             except OverflowError:
                 return str(days)
         ticks = math.floor(x) + column.origin
@@ -199,7 +200,9 @@ class ColumnWords:
             return f"{ticks // TICKS[column.unit or 's']} s"
         if column.display == "duration":
             return span
-        return (EPOCH + span).time() if column.display == "time" else _moment(span, column)
+        if column.display == "time":
+            return (EPOCH + span % dt.timedelta(days=1)).time()
+        return _moment(span, column)
 
     def working(self, value: Value) -> float:
         """Return the working value of a number, date, … that `native` gave; NaN without one."""

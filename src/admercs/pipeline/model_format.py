@@ -286,7 +286,8 @@ def _column_fits(column: Column, kind: Kind) -> Iterator[bool]:
     yield role == "nominal" or not categories
     yield role == "numeric" or not distinct
     yield role != "numeric" or kind not in ("text", "mixed")
-    yield column.unit in (UNITS if role == "numeric" and kind in TEMPORAL else ("",))
+    units = {"date": ("D",), "time": ("us",)}.get(kind, UNITS if kind in TEMPORAL else ("",))
+    yield column.unit in (units if role == "numeric" else ("",))
     yield not column.time_zone or zone_of(column.time_zone) is not None
     yield len(set(categories)) == len(categories) <= MAX_CATEGORIES
     is_text = kind in ("text", "mixed", *TEMPORAL)
