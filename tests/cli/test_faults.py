@@ -4,12 +4,14 @@ import io
 import os
 import subprocess
 import sys
+import warnings
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from admercs._compile import KernelCache
 from admercs.cli.csvfile import ReadOptions
 from admercs.cli.errors import UserError
 from admercs.cli.reader import open_table
@@ -226,6 +228,21 @@ def test_a_folder_of_several_kinds_is_an_error(here):
         with pytest.raises(UserError, match=r"several kinds \(\.parquet, \.csv\)"):
             read(source)
     assert read("both/*.csv") == {"a": [1]}
+
+
+def test_a_cache_of_compiled_code_that_cannot_be_used_is_told_once(run, monkeypatch):
+    def detect(options):
+        for text in ("full", "still full"):
+            KernelCache.warn(OSError(text))
+            warnings.warn("for programmers", stacklevel=1)
+
+    monkeypatch.setattr(KernelCache, "_warned", False)
+    monkeypatch.setattr("admercs.cli.detection.detect", detect)
+    before = warnings.showwarning
+    status, _, err = run("detect", "t.csv")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith("admercs: Compiled code cannot be read from the cache or saved")
+    assert warnings.showwarning is before
 
 
 def test_closed_standard_streams(here):

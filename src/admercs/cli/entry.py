@@ -101,11 +101,18 @@ def _run(arguments: Sequence[str]) -> int:
         # Warnings are for programmers; what a user should know is part of the output.
         if not options.debug:
             warnings.simplefilter("ignore")
+            # Without the cache every command takes seconds longer, which the user can change.
+            warnings.filterwarnings("default", "Compiled code cannot be")
+            warnings.showwarning = _print_warning
         module = "detection" if options.command in _WITH_A_TABLE else "commands"
         if module == "detection" and not (find_spec("duckdb") and find_spec("pyarrow")):
             raise UserError("reading tables needs DuckDB and pyarrow: pip install 'admercs[cli]'.")
         getattr(import_module(f"admercs.cli.{module}"), options.command)(options)
     return 0
+
+
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"admercs: {message}", file=sys.stderr)
 
 
 def _drop_output() -> None:
