@@ -41,7 +41,7 @@ from tests.damaged_headers import all_changes, change_place, change_some, header
 from tests.random_tables import in_another_library, other_rows, random_table
 
 Members = dict[str, Any]  # arrays, and the header as a dict
-BATCH = 1000  # cases of a child process
+BATCH = 500  # cases of a child process
 MEMORY, LONGEST = 12 << 30, 600  # bytes of a child process, and seconds of a case, at most
 CHILD = [sys.executable, "-m", "tests.fuzz"]
 
@@ -537,7 +537,12 @@ def run_children(kind: str, first: int, stop: int) -> Counter[str]:
         if not lines:
             raise SystemExit(f"A child process did not start: {child.stderr}")
         first = min(last, int(lines[-1].split(" ")[0]) + 1)
+        print(f"{kind} up to {first - 1}: {_listed(found)}", flush=True)
     return found
+
+
+def _listed(found: Counter[str]) -> str:
+    return ", ".join(f"{n} {outcome}" for outcome, n in sorted(found.items()))
 
 
 def main() -> None:
@@ -557,8 +562,7 @@ def main() -> None:
         start, count = time.monotonic(), getattr(options, kind)
         found = run_children(kind, options.first, options.first + count)
         failed += found["raised"] + found["crashed"]
-        outcomes = ", ".join(f"{n} {outcome}" for outcome, n in sorted(found.items()))
-        print(f"{count} {kind} in {time.monotonic() - start:.0f} s: {outcomes}", flush=True)
+        print(f"{count} {kind} in {time.monotonic() - start:.0f} s: {_listed(found)}", flush=True)
     sys.exit(1 if failed else 0)
 
 
