@@ -344,7 +344,7 @@ PLANTED = {
 @pytest.mark.parametrize("shape", PLANTED)
 def test_ten_per_cent_far_above_the_rest_are_flagged(shape: str) -> None:
     planted, hits, flagged = 100, [], []
-    for seed in range(3):
+    for seed in range(16):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1000, 2)) @ rng.normal(size=(2, 6)) + 0.5 * rng.normal(size=(1000, 6))
         X = PLANTED[shape](rng, X)
@@ -354,7 +354,7 @@ def test_ten_per_cent_far_above_the_rest_are_flagged(shape: str) -> None:
         found = ADMERCS().fit_predict(X) == -1
         hits.append(found[:planted].sum())
         flagged.append(found.sum())
-    assert np.sum(hits) >= 0.5 * 3 * planted
+    assert np.sum(hits) >= 0.5 * 16 * planted
     assert np.sum(hits) >= 0.8 * np.sum(flagged)
 
 

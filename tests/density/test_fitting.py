@@ -159,4 +159,4 @@ def test_golden_values():
     np.testing.assert_allclose(found, GOLDEN, atol=1e-6)
 
 
-GOLDEN = [0.0, -0.612155, -1.938366, -2.969861, -4.137790]
+GOLDEN = [0.0, -0.612165, -1.938361, -2.969839, -4.137790]

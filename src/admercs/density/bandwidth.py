@@ -24,7 +24,7 @@ from admercs._compile import kernel
 from admercs.arrays import Floats, Ints
 from admercs.density.counts import FAR, ONE, ValueCounts
 from admercs.density.grids import CORE, Grids, lay_grids, tail_share, widen
-from admercs.density.ragged import pointers
+from admercs.density.ragged import owners, pointers, totals
 from admercs.method.settings import Density
 
 RATIO = 4  # widths of Gaussians grow by this factor from one level of a kernel to the next
@@ -177,12 +177,16 @@ def select_bandwidths(
     h = 0.9 * scale * np.maximum(spread.n_core, 1) ** -0.2
     try_isj = np.flatnonzero((spread.n_distinct >= min_distinct) & (h > 0))
     if len(try_isj):
-        size, histogram = grids.size[try_isj], np.empty((len(try_isj), _N_COSINES))
-        for row, slot in enumerate(try_isj):
-            own = slice(counts.ptr[slot], counts.ptr[slot + 1])
-            core = slice(*(own.start + np.searchsorted(counts.cell[own], (0, size[row]))))
-            place = counts.cell[core] // (size[row] // _N_COSINES)
-            histogram[row] = np.bincount(place, counts.weight[core], _N_COSINES)
+        # A core has 768 times a power of two cells.
+        size, row = grids.size, np.full(len(h), -1)
+        row[try_isj] = np.arange(len(try_isj))
+        slot = owners(counts.ptr)
+        inside = (counts.cell >= 0) & (counts.cell < size[slot]) & (row[slot] >= 0)
+        slot, cell, weight = slot[inside], counts.cell[inside], counts.weight[inside]
+        bits = np.frexp(size // _N_COSINES)[1] - 1
+        place = row[slot] * _N_COSINES + (cell >> bits[slot])
+        histogram = totals(place, weight, len(try_isj) * _N_COSINES).reshape(-1, _N_COSINES)
+        size = size[try_isj]
         t = _solve_isj(histogram, spread.n_core[try_isj], h[try_isj] / size)
         h[try_isj] = np.where(t > 0, np.sqrt(t) * size, h[try_isj])
     return np.maximum(h * grids.width, _floors(grids, spread, column_range))

@@ -9,7 +9,6 @@ is as likely as any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ Shares = tuple[float, ...]
 CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2
 N_HEIGHTS = 33  # areas at which the way back to the density is kept, for plots
 _N_KNOTS = 512  # heights at which the area is computed; in between its logarithm is near linear
+_TOGETHER = 1 << 15  # levels that are sorted together
 _TINY = 1e-9  # shares are compared with this much room, so that 1 − 0.9 of ten rows is one row
 N_RANKS = 20  # a column's outermost values are kept at the ranks 1, 2, 4, …
 
@@ -209,13 +209,26 @@ def assemble(parts: Sequence[Likelihoods], nodes: Sequence[Ints], n_nodes: int) 
 
 def quantile_levels(ptr: Ints, level: Floats, mass: Floats, rho: float) -> Floats:
     """Return per slot the largest level that a fraction ``rho`` of its mass reaches."""
-    out, share = np.zeros(len(ptr) - 1), _share_below(rho)
-    for slot, (begin, end) in enumerate(pairwise(ptr.tolist())):
+    out, size, share = np.zeros(len(ptr) - 1), np.diff(ptr), _share_below(rho)
+    if not len(level):
+        return out
+    # Slots of about the same size are sorted together, as rows that are filled up with nothing.
+    order = np.argsort(size, kind="stable")
+    chunk = np.cumsum(size[order]) // _TOGETHER
+    for some in np.split(order, np.flatnonzero(np.diff(chunk)) + 1):
+        place = np.arange(size[some].max(initial=1))
+        is_there = place < size[some, None]
+        at = np.where(is_there, ptr[some, None] + place, -1)
+        levels = np.where(is_there, level[at], np.inf)
         # Densities rise and fall in long runs, which a stable sort merges.
-        order = begin + np.argsort(level[begin:end], kind="stable")
-        at_most = np.cumsum(mass[order])
-        if len(order) and at_most[-1] > 0:
-            out[slot] = level[order[np.searchsorted(at_most, share * at_most[-1], side="right")]]
+        by_level = np.argsort(levels, axis=1, kind="stable")
+        masses = np.where(is_there, mass[at], 0.0)
+        at_most = np.cumsum(np.take_along_axis(masses, by_level, axis=1), axis=1)
+        total = at_most[:, -1:]
+        below = (at_most <= share * total).sum(axis=1, keepdims=True)
+        rank = np.minimum(below, len(place) - 1)
+        found = np.take_along_axis(levels, np.take_along_axis(by_level, rank, axis=1), axis=1)
+        out[some] = np.where(total > 0, found, 0.0)[:, 0]
     return out
 
 

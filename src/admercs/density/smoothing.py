@@ -25,9 +25,8 @@ from admercs.density.counts import FAR, ONE, ValueCounts
 from admercs.density.grids import Grids
 from admercs.density.ragged import pointers, ranges
 
-_CELLS = 32  # joined cells per bandwidth, up to twice as many
-_FINE = 8  # points per bandwidth ...
-_COARSE = 5  # ... and where the table would get too long
+_CELLS = 16  # joined cells per bandwidth, up to twice as many
+_POINTS = 5  # per bandwidth
 _CUT = 1e-5  # a lone Gaussian ends where all rows together would reach this share of the floor
 _REACH = 5.0  # widths: there any Gaussian has vanished behind the wider ones
 _BEHIND = 6.0  # points for which an image goes on behind its mirror
@@ -82,9 +81,9 @@ class Pyramid(NamedTuple):
 
 def build_pyramid(
     counts: ValueCounts, grids: Grids, rows: Floats, bandwidth: Floats, shape: Shape,
-    limits: Ends, cap: Ints,
+    limits: Ends,
 ) -> Pyramid:  # fmt: skip
-    """Add up the kernels of all slots, level by level; ``cap`` is how many points are too many."""
+    """Add up the kernels of all slots, level by level."""
     n_levels, height = len(shape.height), shape.height / shape.peak
     cells, width = (counts.ptr, counts.cell, counts.weight / ONE), grids.width
     levels, steps, densities = [], [], []
@@ -94,8 +93,8 @@ def build_pyramid(
         cells, width, h = _join_cells(cells, shift), width * 2.0**shift, h / 2.0**shift
         reach = _REACH * h if n_levels > 1 else np.sqrt(2 * np.log(rows / _CUT)) * h
         if j == 0:
-            align = RATIO if n_levels > 1 else 1
-            spacing, laid_out = _lay_out_finest(cells, h, reach, cap, align)
+            spacing = (h / _POINTS).astype(np.int64)
+            laid_out = _lay_out(cells, spacing, reach, RATIO if n_levels > 1 else 1)
             finest = cells, *laid_out[1:], spacing
         else:
             spacing = (RATIO * spacing) >> shift
@@ -242,19 +241,6 @@ def _join(
 
 def _in_points(reach: Floats, spacing: Ints) -> Ints:
     return (reach / spacing).astype(np.int64) + 1
-
-
-def _lay_out_finest(
-    cells: Cells, h: Floats, reach: Floats, cap: Ints, align: int
-) -> tuple[Ints, tuple[Blocks, Ints, Ints]]:
-    """Lay out the finest points, fewer of them where they are too many."""
-    spacing = (h / _FINE).astype(np.int64)
-    laid_out = _lay_out(cells, spacing, reach, align)
-    long = np.bincount(laid_out[0].slot, laid_out[0].size, len(h)) > cap
-    if long.any():
-        spacing = np.where(long, (h / _COARSE).astype(np.int64), spacing)
-        laid_out = _lay_out(cells, spacing, reach, align)
-    return spacing, laid_out
 
 
 def _lay_out(cells: Cells, spacing: Ints, reach: Floats, align: int) -> tuple[Blocks, Ints, Ints]:

@@ -85,7 +85,7 @@ def tabulate(
     """Tabulate the kernel density of each slot of ``n`` rows; a bandwidth is 16 cells or more."""
     rows = np.maximum(n, 1.0)
     cap, shape = max_points(rows), kernel_shape(settings)
-    pyramid = build_pyramid(counts, grids, rows, bandwidth, shape, limits, cap)
+    pyramid = build_pyramid(counts, grids, rows, bandwidth, shape, limits)
     y, ratios = log_densities(pyramid, grids, limits)
     runs = _choose_runs(pyramid, y, cap)
     segments = _cut(runs, pyramid, grids, limits)

@@ -248,7 +248,7 @@ def score_rows(
         rows = evidence, parts.pattern.max(axis=0), association(parts) > evidence / 2
         blocks[start] = *rows, cells.sum(axis=1), here, kept
 
-    run_blocks(score_block, table.n_rows, n_jobs)
+    run_blocks(score_block, table.n_rows, n_jobs, table.n_columns)
     in_order = (blocks[start] for start in sorted(blocks))
     evidence, strongest, associated, by_attribute, members, parts = zip(*in_order, strict=True)
     column_evidence = np.zeros(len(model.schema.columns))

@@ -7,43 +7,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Floats, Ints, Keys, scramble
+from admercs.arrays import Floats, Ints, Keys
 from admercs.facets.relations import Formula, plain_numbers
 from admercs.table.frame import Frame
+from admercs.table.row_keys import key_rows
 
 BLOCK = 8192  # rows that are looked at together: their numbers stay in the cache
 
 
 class NumberSample(NamedTuple):
-    """Distinct rows with the smallest hashes."""
+    """Distinct rows with the smallest keys, see `row_keys`."""
 
     most: int  # so many rows at most
-    hash: Keys  # ascending
+    keys: Keys  # rows x 2, ascending
     values: Floats  # columns x rows
 
 
 def sample_numbers(frame: Frame, n: int) -> NumberSample:
-    """Return the `n` distinct rows with the smallest hashes of their numbers and dates."""
-    sample = NumberSample(n, np.empty(0, np.uint64), np.empty((frame.n_columns, 0)))
+    """Return the `n` distinct rows with the smallest keys of their numbers and dates."""
+    sample = NumberSample(n, np.empty((0, 2), np.uint64), np.empty((frame.n_columns, 0)))
     for start in range(0, frame.n_rows, BLOCK):
         values = _numbers(frame, start, min(start + BLOCK, frame.n_rows))
-        # The sum does not depend on the order of the columns.
-        hashes = np.zeros(values.shape[1], np.uint64)
-        for column in values:
-            hashes += scramble((np.nan_to_num(column, nan=np.pi) + 0.0).view(np.uint64))
-        if len(sample.hash) == n:
-            below = hashes < sample.hash[-1]
-            hashes, values = hashes[below], values[:, below]
-        sample = merge_number_samples([sample, NumberSample(n, hashes, values)])
+        keys = np.empty((values.shape[1], 2), np.uint64)
+        key_rows(values, keys)
+        if len(sample.keys) == n:
+            below = keys[:, 0] <= sample.keys[-1, 0]
+            keys, values = keys[below], values[:, below]
+        sample = merge_number_samples([sample, NumberSample(n, keys, values)])
     return sample
 
 
 def merge_number_samples(parts: Sequence[NumberSample]) -> NumberSample:
     """Return the sample of several parts of a table."""
-    hashes, first = np.unique(np.concatenate([part.hash for part in parts]), return_index=True)
+    keys, n = np.concatenate([part.keys for part in parts]), parts[0].most
     values = np.concatenate([part.values for part in parts], axis=1)
-    n = parts[0].most
-    return NumberSample(n, hashes[:n], np.ascontiguousarray(values[:, first[:n]]))
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    is_first = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))[: len(keys)]
+    rows = order[is_first][:n]
+    return NumberSample(n, keys[rows], np.ascontiguousarray(values[:, rows]))
 
 
 def count_satisfied(frame: Frame, formulas: Sequence[Formula]) -> Ints:

@@ -57,8 +57,9 @@ class Formula(NamedTuple):
             return np.where(np.isfinite(ratio), ratio, np.nan)
         if self.form == "order":
             return others[0]
-        total: Floats = np.full(len(others[0]), self.constant)
-        for weight, values in zip(self.weights, others, strict=True):
+        total: Floats = self.weights[0] * others[0]
+        total += self.constant
+        for weight, values in zip(self.weights[1:], others[1:], strict=True):
             total += weight * values
         return total
 

@@ -82,13 +82,13 @@ def fit_trimmed(inputs: Floats, target: Floats, central: float) -> tuple[Floats,
     kept = np.arange(len(target))
     weights, constant = np.zeros(len(inputs)), 0.0
     for _ in range(STEPS):
-        middle = inputs[:, kept].mean(axis=1)
-        centred = inputs[:, kept] - middle[:, None]
-        scale = np.sqrt((centred * centred).mean(axis=1))
+        own, some = target.take(kept), inputs.take(kept, axis=1)
+        middle, level = some.mean(axis=1), own.mean()
+        some -= middle[:, None]
+        scale = np.sqrt((some * some).mean(axis=1))
         scale[scale == 0] = 1.0
-        level = target[kept].mean()
-        scaled = centred / scale[:, None]
-        solved = np.linalg.lstsq(scaled.T, target[kept] - level, rcond=1e-12)[0]
+        some /= scale[:, None]
+        solved = np.linalg.lstsq(some.T, own - level, rcond=1e-12)[0]
         weights = solved / scale
         constant = float(level - weights @ middle)
         away = abs(target - (weights @ inputs + constant))

@@ -44,8 +44,7 @@ NO_VALUE = 255
 UNLIKE = TOP_RANK // 2
 UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
 TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
-TOGETHER_AT_LEAST = 32  # references in one turn of a compiled loop
-SIDE_BY_SIDE = 64  # rows whose bytes are brought together: one line of the cache of each column
+SIDE_BY_SIDE = 512  # rows that are compared with a reference in one turn of a compiled loop
 HALF_RANK = 0.5  # rows that are all alike are not infinitely near
 ENOUGH = 1000  # references that tell how far rows are usually from their nearest ones
 NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
@@ -105,7 +104,7 @@ class RankDistance(NamedTuple):
             out[m] = np.minimum(np.nan_to_num(codes[m]), NO_VALUE)
         for m in np.flatnonzero(self._ranked).tolist():
             first, last = self.first[m] + 2 * m, self.first[m + 1] + 2 * m + 2
-            np.take(self.place[first:last], codes[m], out=out[m])
+            np.take(self.place[first:last], codes[m], out=out[m], mode="clip")
         return out
 
     @property
@@ -166,7 +165,6 @@ class Nearest(NamedTuple):
     distance: Floats  # rows x 2: the mean distance of the nearest at both scales, in ranks
     evidence: Floats  # rows: the weighted excess evidence of the nearest reference rows
     last: Ints  # rows x 2: the distance of the last near row at both scales
-    weight: Floats  # rows x references, where asked for: how much each counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,32 +189,24 @@ class ReferenceRows:
     def _grids(self) -> list[EdgeGrid | None]:
         return self.ranks.grids()
 
-    def compare_profile(self, profile: Bytes, weigh: bool = False) -> Nearest:
-        """Compare rows that are given as bytes; `weigh` asks for the weights of the references."""
-        n_rows, n_references = profile.shape[1], len(self.row)
-        compared, theirs, is_nominal, has_none, excess = self._compared
-        nearest = Nearest(
-            np.empty((n_rows, 2)), np.empty(n_rows), np.empty((n_rows, 2), np.int64),
-            np.empty((n_rows if weigh else 0, n_references)),
-        )  # fmt: skip
+    def compare_profile(self, profile: Bytes) -> Nearest:
+        """Compare rows that are given as bytes."""
+        n_rows, (columns, theirs, is_nominal) = profile.shape[1], self._compared
+        nearest = Nearest(np.empty((n_rows, 2)), np.empty(n_rows), np.empty((n_rows, 2), np.int64))
+        kind, side = _distance_type(len(columns), len(theirs)), np.clip(n_rows, 1, SIDE_BY_SIDE)
         compare_rows(
-            profile, compared, theirs, is_nominal, has_none, self.scales, excess, n_references,
-            np.empty((SIDE_BY_SIDE, len(compared)), np.uint8),
-            np.empty(len(excess), _distance_type(len(compared), len(excess))),
-            np.empty(len(excess), np.int64), *nearest,
+            profile, columns, theirs, is_nominal, self.scales, self.excess.sum(axis=1),
+            np.zeros((len(columns), side), np.uint8), np.empty((len(theirs), side), kind),
+            np.empty((5, side), kind), np.empty((3, side)), *nearest,
         )  # fmt: skip
         return nearest
 
     @cached_property
     def _compared(self) -> tuple[Array, ...]:
-        """The reference rows as they are compared: columns, bytes, what is in them, and excess."""
+        """The columns that are compared, the bytes of the reference rows there, and their kind."""
         columns = np.flatnonzero(self.ranks.is_compared)
-        # Vector instructions take many references at a time, and the rest are slow one by one.
-        more = -len(self.row) % TOGETHER_AT_LEAST
-        theirs = np.pad(self.profile[columns], ((0, 0), (0, more)))
-        excess = np.pad(self.excess.sum(axis=1), (0, more))
-        has_none = (theirs == NO_VALUE).any(axis=1)
-        return columns, theirs, self.ranks.is_nominal[columns], has_none, excess
+        theirs = np.ascontiguousarray(self.profile[columns].T)
+        return columns, theirs, self.ranks.is_nominal[columns]
 
     def isolation(self, distance: Floats, settings: Isolation, odds: float) -> Floats:
         """Return the isolation evidence of rows, given their distances at both scales."""
@@ -232,7 +222,7 @@ class ReferenceRows:
         """
         others = self.weight * np.maximum(0.0, nearest.evidence - self.typical)
         # √(e² + o²) − e, without losing digits where o is small
-        both = np.hypot(own, others) + own
+        both = np.sqrt(own * own + others * others) + own
         return np.divide(others * others, both, out=np.zeros_like(own), where=others > 0)
 
     def credit(
@@ -251,12 +241,12 @@ class ReferenceRows:
         for start in range(0, len(told), step):
             rows = told[start : start + step]
             profile = self.ranks.profile(np.ascontiguousarray(values[:, rows]))
-            nearest = self.compare_profile(profile, weigh=True)
-            said = nearest.weight @ self.excess
+            away, nearest = self._away(profile), self.compare_profile(profile)
+            said = _weights(away, nearest) @ self.excess
             total = said.sum(axis=1)
             share = np.divide(added[rows], total, out=np.zeros(len(rows)), where=total > 0)
             passed[:, rows] = (said * share[:, None]).T
-            apart = self._apart(profile, nearest)
+            apart = self._apart(profile, nearest, away)
             if usual is not None:
                 beyond = np.maximum(0.0, apart - usual[:, None])
                 apart = np.where(beyond.any(axis=0), beyond, apart)
@@ -267,12 +257,12 @@ class ReferenceRows:
 
     def weights(self, profile: Bytes) -> Floats:
         """Return the weight of each reference row in the neighbour evidence of one row."""
-        return self.compare_profile(profile, weigh=True).weight[0]
+        return _weights(self._away(profile), self.compare_profile(profile))[0]
 
     def differences(self, values: Floats) -> Floats:
         """Return how far the nearest rows are away, added up, by column (columns x rows)."""
         profile = self.ranks.profile(values)
-        return self._apart(profile, self.compare_profile(profile))
+        return self._apart(profile, self.compare_profile(profile), self._away(profile))
 
     def usually_apart(self, share: float) -> Floats:
         """Return how far all but a share of the rows are from their nearest ones, by column."""
@@ -280,11 +270,14 @@ class ReferenceRows:
         some = np.lexsort(self.profile)[:: max(1, len(self.row) // ENOUGH)]
         profile, step = self.profile[:, some], max(1, TOGETHER // len(self.row))
         parts = (profile[:, k : k + step] for k in range(0, len(some), step))
-        apart = [self._apart(part, self.compare_profile(part)) for part in parts]
+        apart = [self._apart(part, self.compare_profile(part), self._away(part)) for part in parts]
         return np.asarray(np.quantile(np.concatenate(apart, axis=1), 1 - share, axis=1))
 
-    def _apart(self, profile: Bytes, nearest: Nearest) -> Floats:
-        near = self.ranks.distances(profile, self.profile) <= nearest.last[:, :1]
+    def _away(self, profile: Bytes) -> Distances:
+        return self.ranks.distances(profile, self.profile)
+
+    def _apart(self, profile: Bytes, nearest: Nearest, away: Distances) -> Floats:
+        near = away <= nearest.last[:, :1]
         row, other = np.nonzero(near)  # few pairs: the near references of one row after the other
         own, theirs = profile[:, row].astype(np.int16), self.profile[:, other]
         apart = np.where(self.ranks.is_nominal[:, None], 0, np.abs(own - theirs))
@@ -294,6 +287,15 @@ class ReferenceRows:
         apart[is_unlike] = UNLIKE
         first = np.searchsorted(row, np.arange(profile.shape[1]))
         return np.add.reduceat(apart, first, axis=1, dtype=np.int64)
+
+
+def _weights(away: Distances, nearest: Nearest) -> Floats:
+    """Return the weight of each reference row in the neighbour evidence of rows, see below."""
+    horizon, is_alike = nearest.last[:, 1:] + 1, away == 0
+    # One of the reference rows that are just alike may be the row itself.
+    times = np.maximum(1, np.count_nonzero(is_alike, axis=1, keepdims=True))
+    weights = np.maximum(0, horizon - away) * times - np.where(is_alike, horizon, 0)
+    return weights.astype(np.float64)
 
 
 def may_have_neighbours(settings: Neighbours, n_rows: int, n_columns: int) -> bool:
@@ -401,81 +403,91 @@ def draw_lots(values: Floats) -> Keys:
 
 @kernel
 def compare_rows(  # type: ignore[no-untyped-def]
-    profile, columns, reference, is_nominal, has_none, scales, excess, n_references, tile, away,
-    near_by, distance, evidence, last, weight,
+    profile, columns, reference, is_nominal, scales, excess, own, away, lanes, sums, distance,
+    evidence, last,
 ):  # fmt: skip
-    """Compare some columns of rows with the first of some reference rows (columns x references).
+    """Compare some columns of rows with reference rows (references x columns).
 
     A training row is not its own neighbour: of rows that are just alike one is passed over. The
     weights of references fall with the distance, to nothing beyond the last near row. They are
     whole numbers: sums of them, times what is passed on, are exact in any order.
+
+    Many rows lie side by side, so that vector instructions take a number of them at a time. The
+    arrays from `own` to `sums` are room to work in.
     """
-    n_columns, n_tile = len(columns), np.int64(len(tile))
+    n_references, n_columns, side = len(reference), len(columns), own.shape[1]
     nowhere = (TOP_RANK + 1) * n_columns  # further away than any row
     kind = away.dtype.type
-    for i in range(profile.shape[1]):
-        if i % n_tile == 0:
-            for m in range(n_columns):
-                column = profile[columns[m], i : i + n_tile]
-                for k in range(len(column)):
-                    tile[k, m] = column[k]
-        for r in range(len(away)):
-            away[r] = 0 if r < n_references else nowhere
+    unlike = kind(UNLIKE)
+    alike, low, high, middle, below = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4]
+    small, weights, said = sums[0], sums[1], sums[2]
+    for first in range(0, profile.shape[1], side):
+        n = min(side, profile.shape[1] - first)
         for m in range(n_columns):
-            own, theirs = tile[i % n_tile, m], reference[m]
-            if is_nominal[m] or own == NO_VALUE:
-                for r in range(len(away)):
-                    away[r] += UNLIKE if theirs[r] != own else 0
-            elif has_none[m]:
-                for r in range(len(away)):
-                    apart = max(theirs[r], own) - min(theirs[r], own)
-                    away[r] += UNLIKE if theirs[r] == NO_VALUE else apart
-            else:
-                for r in range(len(away)):
-                    away[r] += max(theirs[r], own) - min(theirs[r], own)
-        n_alike = np.int64(0)
-        for r in range(len(away)):
-            n_alike += away[r] == 0
-        passed_over = 1 if n_alike > 0 else 0
-        low = -1
+            column = profile[columns[m]]
+            for k in range(n):
+                own[m, k] = column[first + k]
+        for k in range(side):
+            alike[k], low[k], high[k] = 0, -1, nowhere
+        for r in range(n_references):
+            here = away[r]
+            for k in range(side):
+                here[k] = 0
+            for m in range(n_columns):
+                theirs, mine = reference[r, m], own[m]
+                if is_nominal[m] or theirs == NO_VALUE:
+                    for k in range(side):
+                        here[k] += unlike if mine[k] != theirs else kind(0)
+                else:
+                    for k in range(side):
+                        apart = kind(max(theirs, mine[k]) - min(theirs, mine[k]))
+                        here[k] += unlike if mine[k] == NO_VALUE else apart
+            for k in range(side):
+                alike[k] += here[k] == 0
         for scale in range(2):
             # The distance of the k-th row, between those below which too few and enough are.
-            k = scales[scale] + passed_over
-            high = low + 1 if scale > 0 and scales[0] == scales[1] else nowhere
-            while low + 1 < high:
-                middle = (low + high) >> 1
-                limit, below = kind(middle), kind(0)
-                for r in range(len(away)):
-                    below = kind(below + (away[r] <= limit))
-                if below >= k:
-                    high = middle
-                else:
-                    low = middle
-            last[i, scale] = high
-            low = high - 1
-        horizon, n_near = last[i, 1] + 1, 0
-        limit = kind(horizon)
-        for r in range(len(away)):
-            near_by[n_near] = r
-            n_near += away[r] < limit
-        if len(weight) > 0:
-            weight[i] = 0.0
-        # As if all near rows were as far as the last; then less by what they are nearer.
-        small = (scales[0] + passed_over) * last[i, 0]
-        large = (scales[1] + passed_over) * last[i, 1]
-        weights, said = 0.0, 0.0
-        for r in near_by[:n_near]:
-            apart = np.int64(away[r])
-            small -= max(0, last[i, 0] - apart)
-            large -= max(0, last[i, 1] - apart)
-            near = np.float64(horizon - apart)
-            if n_alike > 0:
+            width = nowhere + 1 if scale == 0 or scales[0] < scales[1] else 1
+            while width > 1:
+                for k in range(side):
+                    middle[k], below[k] = (low[k] + high[k]) >> 1, 0
+                for r in range(n_references):
+                    here = away[r]
+                    for k in range(side):
+                        below[k] += here[k] <= middle[k]
+                for k in range(side):
+                    enough = below[k] >= scales[scale] + (alike[k] > 0)
+                    high[k] = middle[k] if enough else high[k]
+                    low[k] = low[k] if enough else middle[k]
+                width = (width + 1) >> 1
+            for k in range(n):
+                last[first + k, scale] = high[k]
+            if scales[0] < scales[1] and scale == 0:
+                for k in range(side):
+                    low[k], high[k] = high[k] - 1, nowhere
+        for k in range(n):
+            low[k], middle[k] = last[first + k, 0], last[first + k, 1] + 1
+        for k in range(side):
+            below[k], small[k], weights[k], said[k] = 0, 0.0, 0.0, 0.0
+        for r in range(n_references):
+            here, passed = away[r], excess[r]
+            for k in range(side):
+                near = max(kind(0), kind(middle[k] - here[k]))
+                small[k] += max(kind(0), kind(low[k] - here[k]))
+                weights[k] += near
+                said[k] += near * passed
+                below[k] += near > 0
+        for k in range(n):
+            i, times, over = first + k, np.int64(alike[k]), np.int64(alike[k] > 0)
+            # As if all near rows were as far as the last; then less by what they are nearer.
+            large = weights[k] - below[k]
+            distance[i, 0] = ((scales[0] + over) * last[i, 0] - small[k]) / scales[0] / n_columns
+            distance[i, 1] = ((scales[1] + over) * last[i, 1] - large) / scales[1] / n_columns
+            if times > 0:
                 # One of the reference rows that are just alike may be the row itself.
-                near = near * n_alike if apart > 0 else np.float64(horizon * (n_alike - 1))
-            weights += near
-            said += near * excess[r]
-            if len(weight) > 0:
-                weight[i, r] = near
-        distance[i, 0] = small / scales[0] / n_columns
-        distance[i, 1] = large / scales[1] / n_columns
-        evidence[i] = said / (UNIT * max(weights, 1.0))
+                horizon = last[i, 1] + 1
+                weights[k] = times * (weights[k] - horizon)
+                said[k] *= times
+                for r in range(n_references):
+                    if away[r, k] == 0:
+                        said[k] -= horizon * excess[r]
+            evidence[i] = said[k] / (UNIT * max(weights[k], 1.0))

@@ -1,19 +1,17 @@
 """A sample of rows that hardly changes when rows are added to a table.
 
-It depends on the values of the rows only, not on their order, that of columns, or bins. Each row
-has two keys: a sum over its values, which looks random and decides which rows are taken, and a hash
-that tells rows apart whose sums are equal.
+It depends on the values of the rows only, not on their order, that of columns, or bins. The first
+key of each row decides whether it is taken, see `row_keys`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from admercs._compile import kernel
-from admercs.arrays import Floats, Ints, Keys
+from admercs.arrays import Ints, Keys
 
 MOST = 10_000  # distinct rows of a sample
 
@@ -23,13 +21,6 @@ class ReferenceSample(NamedTuple):
 
     keys: Keys  # rows x 2, ascending
     times: Ints  # how often each occurs in the table
-
-
-def key_rows(columns: Iterable[Floats], keys: Keys) -> None:
-    """Write the keys (rows x 2) of some rows, given their columns."""
-    keys[:] = 0
-    for column in columns:
-        add_keys(column, column.view(np.uint64), keys)
 
 
 def sample_keys(keys: Keys) -> ReferenceSample:
@@ -66,24 +57,3 @@ def _smallest(keys: Keys, times: Ints) -> ReferenceSample:
     first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
     times = np.diff(before[np.append(first, len(keys))])
     return ReferenceSample(np.ascontiguousarray(keys[first[:MOST]]), times[:MOST])
-
-
-@kernel
-def add_keys(column, bits, keys):  # type: ignore[no-untyped-def]
-    """Add the values of one column, also given as bits, to the keys of the rows (splitmix64)."""
-    for i in range(np.uint64(len(column))):
-        x = bits[i]
-        if column[i] == 0.0:
-            x = np.uint64(0)  # minus zero is zero …
-        if column[i] != column[i]:
-            x = np.uint64(1)  # … and what is missing is missing
-        told = keys[i, 1] * np.uint64(3) + x
-        for k in range(2):
-            x += np.uint64(0x9E3779B97F4A7C15)
-            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            x ^= x >> np.uint64(31)
-            if k == 0:
-                keys[i, 0] += x
-                x = told
-        keys[i, 1] = x

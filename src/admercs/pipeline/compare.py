@@ -148,12 +148,12 @@ def add_compared(
 ) -> Floats:
     """Add to the evidence of a piece's rows what comparing them tells."""
     small, large, passed = nearest
-    total, none = np.empty(len(evidence)), (np.empty((0, 2), np.int64), np.empty((0, 0)))
+    total, none = np.empty(len(evidence)), np.empty((0, 2), np.int64)
 
     def work(start: int, stop: int) -> None:
         some = slice(start, stop)
         distance = np.stack([small[some], large[some]], axis=1)
-        known, own = Nearest(distance, passed[some], *none), evidence[some]
+        known, own = Nearest(distance, passed[some], none), evidence[some]
         alone, added = compared_evidence(method, found, own, known)
         total[some] = sum_in_order([part for part in (own, alone, added) if part is not None])
 

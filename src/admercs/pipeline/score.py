@@ -39,7 +39,6 @@ from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest, ReferenceRows
 from admercs.method.odds import pattern_evidence, usual_gaps
-from admercs.method.reference_sample import key_rows
 from admercs.method.settings import Method, NoisyOr, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
@@ -47,9 +46,11 @@ from admercs.method.views import ANCESTOR, MARGINAL, RELATION, BlockViews
 from admercs.pipeline.model import Model
 from admercs.pipeline.related_cells import RelatedCells
 from admercs.table.prepared import Prepared
+from admercs.table.row_keys import key_rows
 from admercs.trees.forest import Leaves, find_leaves
 
-BLOCK = 32768
+BLOCK = 32768  # rows
+CELLS = 1 << 22  # at most, in wide tables
 
 LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep | RelationStep
 
@@ -319,7 +320,7 @@ def score_strongest(
         if keys is not None and len(keys):
             key_rows([block[m] for m in own_values], keys[start:stop])
 
-    run_blocks(work, table.n_rows, n_jobs)
+    run_blocks(work, table.n_rows, n_jobs, table.n_columns)
     return evidence, strongest, base
 
 
@@ -341,17 +342,20 @@ def score_cells(
         for position, evidence in zip(credited, cells, strict=True):
             out[start:stop, position] += evidence
 
-    run_blocks(work, table.n_rows, n_jobs)
+    run_blocks(work, table.n_rows, n_jobs, table.n_columns)
     return out
 
 
-def run_blocks(work: Callable[[int, int], None], n_rows: int, n_jobs: int) -> None:
+def run_blocks(
+    work: Callable[[int, int], None], n_rows: int, n_jobs: int, n_columns: int = 1
+) -> None:
     """Call ``work(start, stop)`` for all blocks of rows, in threads where there are several."""
-    starts = range(0, n_rows, BLOCK)
+    step = min(BLOCK, max(1, CELLS // n_columns))
+    starts = range(0, n_rows, step)
     if n_jobs <= 1 or len(starts) == 1:
         for start in starts:
-            work(start, min(start + BLOCK, n_rows))
+            work(start, min(start + step, n_rows))
         return
     with ThreadPoolExecutor(n_jobs) as pool:
         # A list: errors are raised where results are taken.
-        list(pool.map(lambda start: work(start, min(start + BLOCK, n_rows)), starts))
+        list(pool.map(lambda start: work(start, min(start + step, n_rows)), starts))

@@ -229,11 +229,16 @@ def sorted_quantiles(values: Floats, levels: Floats) -> Floats:
         if len(ranks) > FEW_RANKS:
             ordered.sort()
             return ordered[ranks]
-        found = []
-        for rank in ranks.tolist():  # numpy is fast where it is asked for one at a time
-            ordered.partition(rank)
-            found.append(ordered[rank])
-        return np.array(found)
+        found: dict[int, float] = {}
+        for rank in sorted(set(ranks.tolist()), reverse=True):
+            # Numpy is fast where it is asked for one value at a time, and for the largest one.
+            if rank == len(ordered) - 1:
+                found[rank] = ordered.max()
+            else:
+                ordered.partition(rank)
+                found[rank] = ordered[rank]
+                ordered = ordered[:rank]
+        return np.array([found[rank] for rank in ranks.tolist()])
 
     return linear_quantiles(levels, len(values), at)
 
