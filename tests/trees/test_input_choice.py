@@ -11,7 +11,7 @@ from admercs.method.settings import Trees
 from admercs.pipeline.grow import make_targets
 from admercs.table import learn_schema, read_frame, summarise
 from admercs.trees.criteria import TreeTarget
-from admercs.trees.input_choice import CLOSER, InputChoice
+from admercs.trees.input_choice import InputChoice
 from admercs.trees.split_orders import Layout, SplitOrder, layout_of
 
 from .tools import Grown, grow, mixed
@@ -90,7 +90,7 @@ def test_the_best_input_is_always_looked_at_and_few_others() -> None:
     places = InputChoice(grown.codes, target, layout).choose(0)
     assert places is not None
     assert 0 in layout.inputs[places]
-    assert len(places) <= CLOSER
+    assert len(places) <= Trees().search.closer
     independent = prepared(X, 7, [])
     assert InputChoice(independent[0].codes, *independent[1:]).choose(0) is None
 

@@ -15,9 +15,11 @@ from admercs.table.bins import Binning
 from admercs.table.schema import learn_schema
 from admercs.table.summary import summarise
 from admercs.trees.row_sample import sample_rows
-from admercs.trees.screening import PARTS, dependence, parts_of
+from admercs.trees.screening import dependence, parts_of
 
 from .tools import grow, mixed
+
+PARTS, SAMPLE = Trees().search.parts, Trees().search.sample
 
 
 def marks_of(parts: np.ndarray) -> np.ndarray:
@@ -27,9 +29,9 @@ def marks_of(parts: np.ndarray) -> np.ndarray:
 def test_all_pairs_have_pearsons_chi_squared() -> None:
     grown = grow(mixed(2), Trees(), nominal=[2, 3])
     triples = zip(grown.codes, grown.binning.n_codes, grown.binning.is_nominal, strict=True)
-    parts = np.stack([parts_of(*each) for each in triples])
+    parts = np.stack([parts_of(*each, PARTS) for each in triples])
     assert parts.max() <= PARTS
-    found = dependence(marks_of(parts), slice(1, 3))
+    found = dependence(marks_of(parts), slice(1, 3), PARTS)
     for row, m in enumerate((1, 2)):
         for k in range(len(parts)):
             shared = np.zeros((PARTS + 1, PARTS + 1))
@@ -42,9 +44,9 @@ def test_all_pairs_have_pearsons_chi_squared() -> None:
 
 def test_parts_hold_equally_many_rows_and_ties_stay_together() -> None:
     codes = np.repeat(np.arange(1, 41), 10).astype(np.uint8)
-    assert np.bincount(parts_of(codes, 42, False))[1:].tolist() == [100] * 4
+    assert np.bincount(parts_of(codes, 42, False, PARTS))[1:].tolist() == [100] * 4
     heavy = np.where(np.arange(400) < 300, 5, codes).astype(np.uint8)
-    assert len(np.unique(parts_of(heavy, 42, False)[heavy == 5])) == 1
+    assert len(np.unique(parts_of(heavy, 42, False, PARTS)[heavy == 5])) == 1
 
 
 def wide(pattern: str, n_columns: int = 120, n: int = 1500) -> np.ndarray:
@@ -63,7 +65,8 @@ def screened(X: np.ndarray, most: int) -> list[set[int]]:
     settings = replace(Trees(), inputs=most)
     grown = grow(X, settings)
     schema = learn_schema(summarise(read_frame(X), "auto"))
-    layouts = tree_inputs(allowed_inputs(schema), sample_rows(grown.codes), grown.binning, settings)
+    sample = sample_rows(grown.codes, SAMPLE)
+    layouts = tree_inputs(allowed_inputs(schema), sample, grown.binning, settings)
     assert all(layout.candidates > 250 * (X.shape[1] - 2) for layout in layouts)
     return [set(layout.inputs.tolist()) for layout in layouts]
 
@@ -93,14 +96,14 @@ def test_every_allowed_input_is_looked_at_up_to_the_limit() -> None:
     X = np.random.default_rng(0).normal(size=(300, 12))
     grown, settings = grow(X, Trees()), Trees()
     allowed = [np.array([0, 3, 5])] * 12
-    layouts = tree_inputs(allowed, sample_rows(grown.codes), grown.binning, settings)
+    layouts = tree_inputs(allowed, sample_rows(grown.codes, SAMPLE), grown.binning, settings)
     assert all(layout.inputs.tolist() == [0, 3, 5] for layout in layouts)
     narrow = tree_inputs(
-        allowed, sample_rows(grown.codes), grown.binning, replace(settings, inputs=2)
+        allowed, sample_rows(grown.codes, SAMPLE), grown.binning, replace(settings, inputs=2)
     )
     assert all(set(layout.inputs) < {0, 3, 5} and len(layout.inputs) == 2 for layout in narrow)
 
 
 def test_binning_is_not_needed_where_nothing_is_left_out() -> None:
     none = Binning((), np.empty(0, np.int32), np.empty(0, bool), np.uint8)
-    assert tree_inputs([], sample_rows(np.empty((0, 5), np.uint8)), none, Trees()) == []
+    assert tree_inputs([], sample_rows(np.empty((0, 5), np.uint8), SAMPLE), none, Trees()) == []

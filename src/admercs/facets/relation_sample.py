@@ -10,7 +10,7 @@ import numpy as np
 from admercs.arrays import Floats, Ints, Keys
 from admercs.facets.relations import Formula, plain_numbers
 from admercs.table.frame import Frame
-from admercs.table.row_keys import key_rows
+from admercs.table.row_keys import distinct_rows, key_rows
 
 BLOCK = 8192  # rows that are looked at together: their numbers stay in the cache
 
@@ -41,9 +41,7 @@ def merge_number_samples(parts: Sequence[NumberSample]) -> NumberSample:
     """Return the sample of several parts of a table."""
     keys, n = np.concatenate([part.keys for part in parts]), parts[0].most
     values = np.concatenate([part.values for part in parts], axis=1)
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
-    is_first = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))[: len(keys)]
-    rows = order[is_first][:n]
+    rows, _ = distinct_rows(keys, np.ones(len(keys), np.int64), n)
     return NumberSample(n, keys[rows], np.ascontiguousarray(values[:, rows]))
 
 

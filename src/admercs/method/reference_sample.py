@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs.arrays import Ints, Keys
-
-MOST = 10_000  # distinct rows of a sample
+from admercs.table.row_keys import distinct_rows
 
 
 class ReferenceSample(NamedTuple):
@@ -21,22 +20,25 @@ class ReferenceSample(NamedTuple):
 
     keys: Keys  # rows x 2, ascending
     times: Ints  # how often each occurs in the table
+    most: int  # so many at most
 
 
-def sample_keys(keys: Keys) -> ReferenceSample:
+def sample_keys(keys: Keys, most: int) -> ReferenceSample:
     """Return the sample of a piece, given the keys of its rows."""
-    if len(keys) > 8 * MOST:
+    if len(keys) > 8 * most:
         # Keys are spread evenly: nearly always enough distinct ones are below this limit.
-        some = keys[keys[:, 0] < np.uint64(4 * MOST / len(keys) * 2.0**64)]
-        if len(np.unique(some[:, 0])) >= MOST:
+        some = keys[keys[:, 0] < np.uint64(4 * most / len(keys) * 2.0**64)]
+        if len(np.unique(some[:, 0])) >= most:
             keys = some
-    return _smallest(keys, np.ones(len(keys), np.int64))
+    return merge_keys([ReferenceSample(keys, np.ones(len(keys), np.int64), most)])
 
 
 def merge_keys(parts: Sequence[ReferenceSample]) -> ReferenceSample:
     """Return the sample of several pieces."""
-    keys, times = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return _smallest(keys, times)
+    keys, times = (np.concatenate([part[k] for part in parts]) for k in range(2))
+    # A row among the first of all is among the first of each piece that has it: counts are whole.
+    rows, times = distinct_rows(keys, times, parts[0].most)
+    return ReferenceSample(np.ascontiguousarray(keys[rows]), times, parts[0].most)
 
 
 def find_keys(keys: Keys, wanted: Keys) -> tuple[Ints, Ints]:
@@ -48,12 +50,3 @@ def find_keys(keys: Keys, wanted: Keys) -> tuple[Ints, Ints]:
     place = np.minimum(np.searchsorted(known, own), len(known) - 1)
     found = np.flatnonzero(known[place] == own)
     return some[found], order[place[found]]
-
-
-def _smallest(keys: Keys, times: Ints) -> ReferenceSample:
-    # A row among the first of all is among the first of each piece that has it: counts are whole.
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
-    keys, before = keys[order], np.cumsum(np.append(0, times[order]))
-    first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
-    times = np.diff(before[np.append(first, len(keys))])
-    return ReferenceSample(np.ascontiguousarray(keys[first[:MOST]]), times[:MOST])

@@ -125,6 +125,24 @@ class Density:
 
 
 @dataclass(frozen=True)
+class Search:
+    """What a tree looks at before it splits a node, so that not all of it has to be counted."""
+
+    sample: Several = 10_000  # distinct rows on which inputs are chosen
+    parts: Several = 4  # into which columns are cut that are compared, in tables with many …
+    screened: Several = 4096  # … on so many rows of the sample
+    cells: Several = 32  # of a numeric input on the sample
+    least: Several = 16  # inputs that every node looks at on the sample
+    closer: Several = 3  # the most inputs of a node that are counted on all rows …
+    near: Share = 0.5  # … if their gain is at least this share of the largest one
+    # In all bins and on all rows a gain may be so many times as large as on the sample.
+    may_be: Positive = 1.3
+    stride: Several = 8  # codes: of a long column thresholds are first tried at such steps
+    # A nominal input of a nominal target is tried in an order of its categories per frequent class.
+    orders: Several = 8
+
+
+@dataclass(frozen=True)
 class Trees:
     """One tree per column predicts it from the others."""
 
@@ -146,6 +164,7 @@ class Trees:
     # no value …
     group_price: float = 0.3
     group_rows: int = 300  # … in tables of fewer rows; in larger ones such a group pays the price.
+    search: Search = field(default_factory=Search)
 
 
 @dataclass(frozen=True)
@@ -262,6 +281,7 @@ class Neighbours:
     references: int = 1000  # the most training rows that a row is compared with …
     comparisons: int = 500_000_000  # … while rows x columns x references are no more than this, …
     fewest: int = 32  # … or the least
+    sample: Several = 10_000  # distinct rows, of which the reference rows are taken
     near: int = 5  # the nearest reference rows at the small scale …
     share: Share = 0.05  # … and at the large scale, as a share of all
     # How much the excess evidence of the nearest rows counts if it agrees completely with the rows'

@@ -78,7 +78,8 @@ def find_references(
     rows: Rows, model: Model, ranks: RankDistance, kept: RowParts, settings: Neighbours
 ) -> ReferenceRows:
     """Return the rows that all rows are compared with; what is usual is still to be learnt."""
-    sample: ReferenceSample = rows.merge(merge_keys, rows.keep("", sample_keys, kept.keys))
+    some = rows.keep("", sample_keys, kept.keys, shared=(settings.sample,))
+    sample: ReferenceSample = rows.merge(merge_keys, some)
     drawn = draw(sample.times, n_references(settings, model.n_rows, ranks.n_compared))
     chosen, most = np.unique(drawn, return_counts=True)
     wanted = Wanted(sample.keys[chosen], most, float(rows.quantiles(kept.base, MIDDLE)[0]))

@@ -15,9 +15,9 @@ from admercs.table.schema import Schema
 from admercs.trees.criteria import ENTROPY, TreeTarget, make_target
 from admercs.trees.forest import Forest, Leaves, TreeNodes, join_trees, leaf_type, to_preorder
 from admercs.trees.grower import Grower
-from admercs.trees.input_choice import CLOSER, InputChoice
+from admercs.trees.input_choice import InputChoice
 from admercs.trees.node_rows import NodeRows, add_counts
-from admercs.trees.row_sample import SAMPLE_ROWS, RowSample
+from admercs.trees.row_sample import RowSample
 from admercs.trees.screening import screen
 from admercs.trees.split_orders import Counted, Layout, Look, SplitOrder, layout_of
 
@@ -66,7 +66,7 @@ def tree_inputs(
     allowed: Sequence[Ints], sample: RowSample, binning: Binning, settings: Trees
 ) -> list[Layout]:
     """Return the inputs that each tree looks at."""
-    inputs = screen(sample.codes, binning, allowed, settings.inputs)
+    inputs = screen(sample.codes, binning, allowed, settings)
     return [layout_of(binning, *each) for each in zip(allowed, inputs, strict=True)]
 
 
@@ -81,7 +81,7 @@ def grow_forest(
     layouts: Sequence[Layout], binning: Binning,
 ) -> tuple[Forest, Kept]:  # fmt: skip
     """Grow one tree per used column; return them and the `Leaves` of each piece."""
-    drawn: Any = np.ascontiguousarray(sample.codes[:, sample.draw(SAMPLE_ROWS)])
+    drawn: Any = np.ascontiguousarray(sample.codes[:, sample.draw()])
     grown = rows.for_each(
         "trees",
         lambda batch: _grow(rows, codes, [grower(targets[m], layouts[m], drawn) for m in batch]),
@@ -95,7 +95,8 @@ def grow_forest(
 
 def grower(target: TreeTarget, layout: Layout, drawn: Codes) -> Grower:
     """Return a tree to grow; its inputs are chosen in each node where that saves counting."""
-    chosen = target.criterion == ENTROPY and len(layout.inputs) > CLOSER
+    closer = target.settings.search.closer
+    chosen = target.criterion == ENTROPY and len(layout.inputs) > closer
     return Grower(target, layout, InputChoice(drawn, target, layout) if chosen else None)
 
 

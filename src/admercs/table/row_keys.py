@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from admercs._compile import kernel
-from admercs.arrays import Floats, Keys
+from admercs.arrays import Floats, Ints, Keys
 
 
 def key_rows(columns: Iterable[Floats], keys: Keys) -> None:
@@ -19,6 +19,18 @@ def key_rows(columns: Iterable[Floats], keys: Keys) -> None:
     keys[:] = 0
     for column in columns:
         add_keys(column, column.view(np.uint64), keys)
+
+
+def distinct_rows(keys: Keys, times: Ints, most: int) -> tuple[Ints, Ints]:
+    """Return one row for each of the smallest keys, and how often each occurs.
+
+    `times` is how often each row does.
+    """
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    keys, before = keys[order], np.cumsum(np.append(0, times[order]))
+    first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
+    often = np.diff(before[np.append(first, len(keys))])
+    return order[first[:most]], often[:most]
 
 
 @kernel

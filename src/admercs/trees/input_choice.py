@@ -19,13 +19,6 @@ from admercs.trees.node_rows import NodeRows, add_rows
 from admercs.trees.split_orders import Layout, Look, SplitOrder
 from admercs.trees.splitting import NOTHING, best_subset, room_for
 
-CELLS = 32  # of a numeric input
-CLOSER = 3  # the most inputs of a node that are counted on all rows …
-NEAR = 0.5  # … if their gain is at least this share of the largest one
-# A gain in few cells and on a sample: it may be so many times as large in all bins on all rows.
-MAY_BE = 1.3
-LEAST = 16  # inputs that every node looks at
-
 
 class Outlook(NamedTuple):
     """What an open node looks at."""
@@ -44,7 +37,8 @@ class InputChoice:
         self._share = codes.shape[1] / target.n_rows
         places, low = np.arange(len(layout.inputs)), np.ones_like(layout.n_codes)
         self._open = {0: Outlook(places, low, layout.n_codes - 1)}
-        self._room = np.empty((CELLS + 2, target.width), np.int64)
+        self._settings = target.settings.search
+        self._room = np.empty((self._settings.cells + 2, target.width), np.int64)
 
     def part(self, order: SplitOrder, place: int, code: int) -> None:
         """Part the rows of a node at a split."""
@@ -61,16 +55,17 @@ class InputChoice:
     def choose(self, node: int) -> Ints | None:
         """Return the places of the inputs to count at a node; None if no split can pay."""
         target, gains, outlook = self._target, self._gains(node), self._open[node]
+        settings = self._settings
         best = np.argsort(-gains, kind="stable")
         if node > 0:
-            few = np.sort(best[: max(LEAST, len(outlook.places) // 2)])
+            few = np.sort(best[: max(settings.least, len(outlook.places) // 2)])
             self._open[node] = outlook._replace(places=few)
-        best = best[:CLOSER]
+        best = best[: settings.closer]
         most = float(gains[best[0]])
         price = target.settings.price if node == 0 else target.group_price
-        if not target.pays(MAY_BE * most / self._share, self._layout.candidates, price):
+        if not target.pays(settings.may_be * most / self._share, self._layout.candidates, price):
             return None
-        return np.sort(best[gains[best] >= NEAR * most])
+        return np.sort(best[gains[best] >= settings.near * most])
 
     def _gains(self, node: int) -> Floats:
         """Return how much purer the node would be if it were split on each input."""
@@ -79,8 +74,8 @@ class InputChoice:
         totals = np.bincount(values, minlength=target.n_classes)
         least = max(1, int(target.min_leaf * self._share))
         places, low, high = self._open[node]
-        # As many bits are dropped as leave at most CELLS cells.
-        shift = np.frexp((high - low) // CELLS)[1].astype(np.int64)
+        # As many bits are dropped as leave at most `cells` cells.
+        shift = np.frexp((high - low) // self._settings.cells)[1].astype(np.int64)
         pure = np.full(len(layout.inputs), NOTHING)
         is_nominal = layout.is_nominal[places]
         numeric, nominal = places[~is_nominal], places[is_nominal]
@@ -107,7 +102,7 @@ class InputChoice:
         room = room_for(target.width, int(np.diff(look.offsets).max()))
         best_subset(
             hist, totals, look.offsets, np.ones(len(pure), np.bool_), ENTROPY, least, XLOGX,
-            target.ordered, target.missing_class, *room, pure,
+            target.ordered, target.missing_class, self._settings.orders, *room, pure,
         )  # fmt: skip
         return pure
 

@@ -13,8 +13,6 @@ import numpy as np
 from admercs._compile import kernel
 from admercs.arrays import Codes, Ints, Keys
 
-SAMPLE_ROWS = 10_000  # distinct rows of a sample
-
 
 class RowSample(NamedTuple):
     """Distinct rows with the smallest hashes."""
@@ -22,13 +20,14 @@ class RowSample(NamedTuple):
     hash: Keys  # ascending
     codes: Codes  # columns x rows
     times: Ints  # how often each occurs in the table
+    most: int  # so many at most
 
-    def draw(self, n: int) -> Ints:
-        """Return about n rows, each about as often as it occurs; all rows if they are no more.
+    def draw(self) -> Ints:
+        """Return about as many rows, each about as often as it occurs; all if they are no more.
 
         Of rows that occur once these are the first ones.
         """
-        return draw(self.times, n)
+        return draw(self.times, self.most)
 
 
 def draw(times: Ints, n: int) -> Ints:
@@ -41,15 +40,15 @@ def draw(times: Ints, n: int) -> Ints:
     return np.repeat(place, np.floor(times * (n / total) + chance).astype(np.int64))
 
 
-def sample_rows(codes: Codes) -> RowSample:
+def sample_rows(codes: Codes, most: int) -> RowSample:
     """Return the distinct rows of a piece with the smallest hashes of their codes."""
-    hashes, n = hash_rows(codes), SAMPLE_ROWS
+    hashes, n = hash_rows(codes), most
     if len(hashes) > 8 * n:
         # Hashes are spread evenly: nearly always enough distinct ones are below this limit.
         some = np.flatnonzero(hashes < np.uint64(4 * n / len(hashes) * 2.0**64))
         if len(np.unique(hashes[some])) >= n:
-            return _smallest(hashes[some], codes[:, some], np.ones(len(some), np.int64))
-    return _smallest(hashes, codes, np.ones(len(hashes), np.int64))
+            return _smallest(hashes[some], codes[:, some], np.ones(len(some), np.int64), n)
+    return _smallest(hashes, codes, np.ones(len(hashes), np.int64), n)
 
 
 def hash_rows(codes: Codes) -> Keys:
@@ -64,15 +63,16 @@ def merge_samples(parts: Sequence[RowSample]) -> RowSample:
     """Return the sample of several pieces."""
     hashes = np.concatenate([part.hash for part in parts])
     times = np.concatenate([part.times for part in parts])
-    return _smallest(hashes, np.concatenate([part.codes for part in parts], axis=1), times)
+    codes = np.concatenate([part.codes for part in parts], axis=1)
+    return _smallest(hashes, codes, times, parts[0].most)
 
 
-def _smallest(hashes: Keys, codes: Codes, times: Ints) -> RowSample:
+def _smallest(hashes: Keys, codes: Codes, times: Ints, n: int) -> RowSample:
     # A row among the first of all is among the first of each piece that has it: counts are whole.
     kept, first, row = np.unique(hashes, return_index=True, return_inverse=True)
-    n, total = SAMPLE_ROWS, np.bincount(row, times, len(kept)).astype(np.int64)
+    total = np.bincount(row, times, len(kept)).astype(np.int64)
     some: Any = np.ascontiguousarray(codes[:, first[:n]])
-    return RowSample(kept[:n], some, total[:n])
+    return RowSample(kept[:n], some, total[:n], n)
 
 
 @kernel

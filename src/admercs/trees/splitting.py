@@ -12,10 +12,6 @@ from admercs._compile import kernel
 from admercs.arrays import Array, Bools, Floats, Ints, Keys
 from admercs.trees.criteria import ENTROPY, SCALE_BITS, VARIANCE, XLOGX, TreeTarget, xlogx
 
-# Entropy is costly, so a column with many codes is first looked at in steps of this size.
-STRIDE = 8
-# A nominal input and a nominal target: one order of the categories per frequent class is tried.
-MAX_ORDERS = 8
 NOTHING = -np.inf
 
 
@@ -58,10 +54,11 @@ def weigh_split(left, totals, criterion, table):  # type: ignore[no-untyped-def]
 
 @kernel
 def best_threshold(  # type: ignore[no-untyped-def]
-    hist, totals, offsets, is_nominal, criterion, min_leaf, table, work
+    hist, totals, offsets, is_nominal, criterion, min_leaf, table, stride, work
 ):
     """Search the numeric inputs; return purity, input, bin and whether missing values go left.
 
+    Entropy is costly, so a column with many codes is first looked at in steps of `stride` codes.
     `work` holds statistics of left sides: work[0] the present one, work[1] that of one step before,
     work[2] that of one step before the best threshold.
 
@@ -88,7 +85,7 @@ def best_threshold(  # type: ignore[no-untyped-def]
         for missing_left in range(1 + any_missing):
             # Coarse steps first, then closely around their optimum (everywhere if they met no valid
             # split).
-            step = STRIDE if criterion == ENTROPY and last > 8 * STRIDE - 2 else 1
+            step = stride if criterion == ENTROPY and last > 8 * stride - 2 else 1
             low, high = 0, last
             value, found = NOTHING, -1
             while step > 0:
@@ -135,7 +132,7 @@ def best_threshold(  # type: ignore[no-untyped-def]
 @kernel
 def best_subset(  # type: ignore[no-untyped-def]
     hist, totals, offsets, is_nominal, criterion, min_leaf, table, ordered, missing_class,
-    left, keys, order, best_order, pure_of,
+    most_orders, left, keys, order, best_order, pure_of,
 ):  # fmt: skip
     """Search the nominal inputs; return purity, input, its categories here and how many go left.
 
@@ -148,7 +145,7 @@ def best_subset(  # type: ignore[no-untyped-def]
     for f in range(len(is_nominal)):
         if not is_nominal[f]:
             continue
-        for chosen in range(1 if one_order else min(width, MAX_ORDERS)):
+        for chosen in range(1 if one_order else min(width, most_orders)):
             # Sort the categories by the mean target, or by the share of one class; those without
             # rows are left out.
             present = 0
@@ -244,13 +241,18 @@ def best_split(
     n_nominal = np.count_nonzero(is_nominal)
     if n_nominal < len(is_nominal):
         work = np.empty((3, width), np.int64)
-        pure, feature, code, side = best_threshold(*known, work)
+        pure, feature, code, side = best_threshold(*known, target.settings.search.stride, work)
         missing_left = bool(side)
     if n_nominal > 0:
         room = room_for(width, int(np.diff(offsets).max()))
         pure_of, best_order = np.full(len(is_nominal), NOTHING), room[-1]
         subset_pure, column, present, count = best_subset(
-            *known, target.ordered, target.missing_class, *room, pure_of
+            *known,
+            target.ordered,
+            target.missing_class,
+            target.settings.search.orders,
+            *room,
+            pure_of,
         )
         if subset_pure > pure or (subset_pure == pure and 0 <= column < feature):
             fill_bits(rows_of(column), best_order[:present], count, bits)
