@@ -25,16 +25,18 @@ class NumberSample(NamedTuple):
 
 def sample_numbers(frame: Frame, n: int) -> NumberSample:
     """Return the `n` distinct rows with the smallest keys of their numbers and dates."""
-    sample = NumberSample(n, np.empty((0, 2), np.uint64), np.empty((frame.n_columns, 0)))
+    parts = [NumberSample(n, np.empty((0, 2), np.uint64), np.empty((frame.n_columns, 0)))]
     for start in range(0, frame.n_rows, BLOCK):
         values = _numbers(frame, start, min(start + BLOCK, frame.n_rows))
         keys = np.empty((values.shape[1], 2), np.uint64)
         key_rows(values, keys)
-        if len(sample.keys) == n:
-            below = keys[:, 0] <= sample.keys[-1, 0]
+        if len(parts[0].keys) == n:
+            below = keys[:, 0] <= parts[0].keys[-1, 0]
             keys, values = keys[below], values[:, below]
-        sample = merge_number_samples([sample, NumberSample(n, keys, values)])
-    return sample
+        parts.append(NumberSample(n, keys, values))
+        if sum(len(part.keys) for part in parts[1:]) > n:
+            parts = [merge_number_samples(parts)]
+    return merge_number_samples(parts)
 
 
 def merge_number_samples(parts: Sequence[NumberSample]) -> NumberSample:

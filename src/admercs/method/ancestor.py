@@ -52,13 +52,12 @@ class AncestorStep:
             so_far, marginal = views.log_omega[group].ravel(), views.marginal[group].ravel()
             speaker = views.speaker[group].ravel()
             there = read_lowered(self._lone, self._likelihoods, first, leaf, x)
-            odder = np.empty(len(leaf), np.int64)
-            n = list_odder(there, so_far, marginal, leaf, self._has, self._odds, odder)
-            odder = odder[:n]
-            there = discount(there[odder], self._odds)
-            still = there < np.minimum(so_far[odder], marginal[odder])
-            so_far[odder[still]] = there[still]
-            speaker[odder[still]] = ANCESTOR
+            odder, least = np.empty(len(leaf), np.int64), np.empty(len(leaf))
+            n = list_odder(there, so_far, marginal, leaf, self._has, self._odds, odder, least)
+            there = discount(there[:n], self._odds)
+            still = there < least[:n]
+            odder = odder[:n][still]
+            so_far[odder], speaker[odder] = there[still], ANCESTOR
             if not isinstance(group, slice):  # copies, and not the memory of the views
                 shape = views.leaf[group].shape
                 views.log_omega[group] = so_far.reshape(shape)
@@ -66,19 +65,19 @@ class AncestorStep:
 
 
 @kernel
-def list_odder(there, own, marginal, leaf, has, odds, odder):  # type: ignore[no-untyped-def]
+def list_odder(there, own, marginal, leaf, has, odds, odder, least):  # type: ignore[no-untyped-def]
     """List the rows whose ancestors may find the value odder, discounted; return how many.
 
+    Their values of `there` come first afterwards, and `least` is what leaf and table say of them.
     With u = −log ω, log(1 + a (e^u − 1)) is at most a u + u² / 8, as its second derivative is
     at most 1/4.
     """
     found = np.uint64(0)
     for i in range(np.uint64(len(there))):
         # Which rows these are cannot be predicted: each is written, and only some move on.
-        odder[found] = i
-        least = there[i] * (odds - there[i] / 8.0)
-        is_odder = (least < own[i]) & (least < marginal[i]) & has[np.uint64(leaf[i])]
-        found += np.uint64(is_odder)
+        view, so_far = there[i], min(own[i], marginal[i])
+        odder[found], there[found], least[found] = i, view, so_far
+        found += np.uint64((view * (odds - view / 8.0) < so_far) & has[np.uint64(leaf[i])])
     return np.int64(found)
 
 

@@ -71,24 +71,21 @@ class BorderStep:
     ) -> None:  # fmt: skip
         self._forest, self._zones, self._own, self._lone = forest, zones, own, lone
         known = own.likelihoods if isinstance(own, ReadyLikelihoods) else own
-        self._whole, self._ordinary = np.diff(forest.root) == 1, math.log(ordinary)
+        self._ordinary = math.log(ordinary)
         self._runs = runs_of_columns(known.kind, np.arange(forest.n_trees))
 
     def apply(self, views: BlockViews) -> None:
         """Raise ``views.log_omega``; where the whole table finds a value odder, nothing changes."""
         forest, zones, (n_columns, n_rows) = self._forest, self._zones, views.block.shape
-        is_odd = (views.log_omega < self._ordinary) & (views.log_omega < views.marginal)
-        is_odd[self._whole] = False
-        odd = np.flatnonzero(is_odd)
-        across, nearness = np.empty(len(odd), np.int32), np.empty(len(odd))
+        size = views.block.size
+        odd, across, nearness = np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size)
         # Only the arrays it needs: each argument takes time to compile.
-        look_across(
+        n = look_across(
             forest.root, forest.feature, forest.threshold, zones.lower, zones.upper,
             forest.subset, forest.missing_left, forest.left, forest.right, forest.subsets,
-            views.block, odd, across, nearness,
+            views.block, views.log_omega, views.marginal, self._ordinary, odd, across, nearness,
         )  # fmt: skip
-        found = across >= 0
-        odd, across, nearness = odd[found], across[found], nearness[found]
+        odd, across, nearness = odd[:n], across[:n], nearness[:n]
         x, there = views.block.ravel()[odd], np.empty(len(odd))
         first_of = np.searchsorted(odd, n_rows * np.arange(n_columns + 1))
         for columns, first in self._runs:
@@ -102,51 +99,53 @@ class BorderStep:
 @kernel
 def look_across(  # type: ignore[no-untyped-def]
     roots, feature, threshold, lower, upper, subset, missing_left, left, right, subsets,
-    block, cells, across, nearness,
+    block, log_omega, marginal, ordinary, cells, across, nearness,
 ):  # fmt: skip
-    """Write the leaf across the nearest border of each cell, or -1, and how near it is.
+    """List the cells that are odd in their leaf, but not more so in the whole table, near a border.
 
-    Cells are ascending numbers of tree x row.
+    Write their number (tree x row), the leaf across the nearest border and how near that is.
     """
     # Unsigned indices: for signed ones numba asks each time whether they count from the end.
-    n_rows, tree, first = np.uint64(block.shape[1]), np.uint64(0), np.uint64(0)
-    for k in range(np.uint64(len(cells))):
-        across[k] = -1
-        while np.uint64(cells[k]) >= first + n_rows:
-            tree += np.uint64(1)
-            first += n_rows
-        row, root = np.uint64(cells[k]) - first, roots[tree]
-        best = 0.0
-        other = -1
-        crossed = False
-        node = np.uint64(root)
-        while True:
-            if feature[node] < 0:
-                if crossed:
-                    across[k] = node
-                if crossed or other < 0:
-                    break
-                # And down again from the other child of the nearest border's split.
-                node = np.uint64(other)
-                crossed = True
+    n_rows, found = np.uint64(block.shape[1]), np.uint64(0)
+    for tree in range(np.uint64(block.shape[0])):
+        root = np.uint64(roots[tree])
+        for row in range(n_rows if feature[root] >= 0 else np.uint64(0)):
+            view = log_omega[tree, row]
+            if not (view < ordinary and view < marginal[tree, row]):
                 continue
-            value = block[np.uint64(feature[node]), row]
-            limit = threshold[node]
-            goes_left = value <= limit
-            if math.isnan(value):
-                goes_left = missing_left[node]
-            elif subset[node] >= 0:
-                code = np.uint64(value)
-                bits = subsets[subset[node], code >> np.uint64(6)] >> (code & np.uint64(63))
-                goes_left = bits & np.uint64(1) != np.uint64(0)
-            # Comparisons with a missing value or with a split by categories (NaN) are false.
-            near = 0.0
-            if limit < value < upper[node]:
-                near = (upper[node] - value) / (upper[node] - limit)
-            elif lower[node] < value <= limit:
-                near = (value - lower[node]) / (limit - lower[node])
-            if near > best and not crossed:
-                best = near
-                other = right[node] if goes_left else left[node]
-            node = np.uint64(left[node] if goes_left else right[node])
-        nearness[k] = best
+            best = 0.0
+            other = -1
+            crossed = False
+            node = root
+            while True:
+                if feature[node] < 0:
+                    if crossed or other < 0:
+                        break
+                    # And down again from the other child of the nearest border's split.
+                    node = np.uint64(other)
+                    crossed = True
+                    continue
+                value = block[np.uint64(feature[node]), row]
+                limit = threshold[node]
+                goes_left = value <= limit
+                if math.isnan(value):
+                    goes_left = missing_left[node]
+                elif subset[node] >= 0:
+                    code = np.uint64(value)
+                    bits = subsets[subset[node], code >> np.uint64(6)] >> (code & np.uint64(63))
+                    goes_left = bits & np.uint64(1) != np.uint64(0)
+                # Comparisons with a missing value or with a split by categories (NaN) are false.
+                near = 0.0
+                if limit < value < upper[node]:
+                    near = (upper[node] - value) / (upper[node] - limit)
+                elif lower[node] < value <= limit:
+                    near = (value - lower[node]) / (limit - lower[node])
+                if near > best and not crossed:
+                    best = near
+                    other = right[node] if goes_left else left[node]
+                node = np.uint64(left[node] if goes_left else right[node])
+            if crossed:
+                cells[found] = tree * n_rows + row
+                across[found], nearness[found] = node, best
+                found += np.uint64(1)
+    return np.int64(found)
