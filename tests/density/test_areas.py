@@ -25,7 +25,7 @@ def plain_quantile(pairs, rho):
     return max(level for level, mass in pairs if mass > 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(slots=st.lists(levels, min_size=1, max_size=3), rho=st.sampled_from([0, 0.5, 0.8, 0.9, 1]))
 def test_it_is_the_quantile_of_a_plain_loop(slots, rho):
     ptr = np.cumsum([0] + [len(slot) for slot in slots])

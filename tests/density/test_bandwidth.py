@@ -40,7 +40,7 @@ def test_it_agrees_with_arviz(shape):
     assert bandwidth(x) == pytest.approx(expected, rel=0.03)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(
     shape=st.sampled_from(sorted(SHAPES)),
     n=st.sampled_from([5, 30, 300, 2000]),

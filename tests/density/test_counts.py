@@ -106,7 +106,7 @@ def test_counts_are_those_of_a_plain_loop(case):
         assert np.all(np.diff(cells) > 0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(cuts=st.lists(st.integers(0, 3000), max_size=6), seed=st.integers(0, 99))
 def test_pieces_in_any_order_add_up_to_the_whole(case, cuts, seed):
     plan, grids, x, leaves = case

@@ -69,7 +69,7 @@ def fit_in_pieces(plan, x, leaves, column, edges, pieces, settings):
     return next(finish_targets([start], [counted], SHARES))
 
 
-@hypothesis_settings(max_examples=15, deadline=None)
+@hypothesis_settings(max_examples=15)
 @given(cuts=st.lists(st.integers(0, 1500), max_size=5), settings=st.sampled_from([PAPER, HEAVY]))
 def test_pieces_give_the_same_model_bit_for_bit(mixed, cuts, settings):
     forest, values, leaves, columns = mixed
@@ -99,7 +99,7 @@ def test_about_a_fraction_rho_of_the_rows_is_fully_typical(rho):
     assert log_omega.max() == 0
 
 
-@hypothesis_settings(max_examples=15, deadline=None, derandomize=True)
+@hypothesis_settings(max_examples=15, derandomize=True)
 @given(
     scale=st.floats(1e-3, 1e3), sign=st.sampled_from([-1, 1]), shift=st.floats(-100, 100),
     settings=st.sampled_from([PAPER, HEAVY]),

@@ -57,7 +57,7 @@ def test_the_table_is_the_direct_sum_of_kernels(shape, n):
     np.testing.assert_allclose(np.log(density_curve(fitted, 0, points)), expected, atol=tolerance)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(seed=st.integers(0, 10**6))
 def test_clusters_ties_and_extremes_leave_no_holes(seed):
     rng = np.random.default_rng(seed)

@@ -34,7 +34,7 @@ def test_reasons_are_true_of_the_training_table(model, table) -> None:
     check_all(model.explain(table, top=None), table, table)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(st.integers(0, 10_000), st.integers(60, 250))
 def test_reasons_are_true_of_any_table(seed: int, n: int) -> None:
     table = mixed_table(seed, n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admercs.method.odds import log_complement, noisy_or, pattern_evidence, usual_gaps
@@ -25,7 +25,6 @@ def alone(log_omega: np.ndarray, evidence: Odds | NoisyOr) -> np.ndarray:
     return pattern_evidence(views, np.zeros(len(own), np.bool_), evidence)
 
 
-@settings(deadline=None)
 @given(log_omega=st.floats(-30, 0), odds=st.floats(0.01, 1.0))
 def test_evidence_by_odds(log_omega: float, odds: float) -> None:
     found = alone(np.array([log_omega]), Odds(odds))

@@ -59,7 +59,7 @@ def with_facets(rng: np.random.Generator) -> pd.DataFrame:
 SHAPES = [numbers, rounded, flags, gaps, twins, mixed, with_facets]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data())
 @pytest.mark.parametrize("make", SHAPES)
 def test_scores_do_not_depend_on_the_order_of_columns(make: Any, data: st.DataObject) -> None:
@@ -80,7 +80,7 @@ def test_scores_do_not_depend_on_the_order_of_columns(make: Any, data: st.DataOb
     assert one.offset_ == other.offset_
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 @pytest.mark.parametrize("make", SHAPES)
 def test_neither_pieces_nor_threads_nor_the_order_of_rows_matter(

@@ -36,7 +36,7 @@ def slow_edges(values: np.ndarray, max_bins: int) -> list[float]:
     return edges
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(columns, some_bins)
 def test_edges_follow_their_definition(values, max_bins):
     assert find_edges(values, max_bins).tolist() == slow_edges(values, max_bins)
@@ -91,7 +91,7 @@ def test_edges_and_codes_of_long_columns(rng, shape, max_bins):
     np.testing.assert_array_equal(encode(values, edges), expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(columns, some_bins)
 def test_codes_and_edges_agree(values, max_bins):
     edges = find_edges(values, max_bins)
@@ -107,7 +107,7 @@ def test_codes_and_edges_agree(values, max_bins):
         assert set(codes[known].tolist()) == set(range(1, len(edges) + 2))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(columns, some_bins, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(values, max_bins, random):
     shuffled = values.copy()
@@ -115,7 +115,7 @@ def test_the_order_of_rows_does_not_matter(values, max_bins, random):
     np.testing.assert_array_equal(find_edges(values, max_bins), find_edges(shuffled, max_bins))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     hnp.arrays(np.float64, st.integers(2, 60), elements=st.floats(-1e6, 1e6, width=32)),
     some_bins,
@@ -131,7 +131,7 @@ def test_scaling_and_shifting_change_no_code(values, max_bins, exponent, shift):
     np.testing.assert_array_equal(encode(values, edges), encode(changed, scaled))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False))
 def test_an_edge_lies_between_its_values(one, other):
     low, high = min(one, other), max(one, other)

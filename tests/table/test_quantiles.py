@@ -54,7 +54,7 @@ def search_in(pieces: list[np.ndarray], search: RankSearch) -> int:
     return n_passes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(some_values, st.booleans(), st.data())
 def test_values_at_ranks_are_those_of_sorting(values, known, data):
     ordered = present(values)
@@ -68,7 +68,7 @@ def test_values_at_ranks_are_those_of_sorting(values, known, data):
     np.testing.assert_array_equal(search.at(ranks), ordered[ranks])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(some_values, st.integers(0, 20), st.sampled_from([0, 4]), st.data())
 def test_pieces_in_any_order_change_nothing(values, tolerance, n_distinct, data):
     ordered = present(values)
@@ -87,7 +87,7 @@ def test_pieces_in_any_order_change_nothing(values, tolerance, n_distinct, data)
         assert np.count_nonzero((ordered >= low) & (ordered <= high)) == rows
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(some_values, st.sampled_from([2, 3, 8, 254]))
 def test_edges_of_a_short_column_are_found_by_search_too(values, max_bins):
     ordered = present(values)
@@ -97,7 +97,7 @@ def test_edges_of_a_short_column_are_found_by_search_too(values, max_bins):
     np.testing.assert_array_equal(edges_between(*search.gaps()), find_edges(values, max_bins))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     hnp.arrays(np.float64, st.integers(1, 100), elements=st.floats(-1e6, 1e6)),
     hnp.arrays(np.float64, st.integers(1, 5), elements=st.floats(0, 1)),

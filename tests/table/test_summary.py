@@ -39,7 +39,7 @@ def merged(parts: list[Any], nominal: Any = "auto") -> module.TableSummary:
     )
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.lists(st.integers(0, N), max_size=6), st.randoms(use_true_random=False))
 @pytest.mark.parametrize("make", [to_polars, to_pandas])
 @pytest.mark.parametrize("nominal", ["auto", ["doors", "tax", "sold", "trip"]])
@@ -56,7 +56,7 @@ numbers = st.one_of(st.none(), st.integers(-3, 3), st.floats(-1e6, 1e6, width=32
 texts = st.one_of(st.none(), st.sampled_from(["a", "ß", "日"]), st.text(max_size=2))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(numbers, texts), min_size=2, max_size=40), st.data())
 def test_parts_give_the_schema_and_the_values_of_the_whole(rows, data):
     schema_of = {"n": pl.Float64, "t": pl.String, "k": pl.Int64}
@@ -70,7 +70,7 @@ def test_parts_give_the_schema_and_the_values_of_the_whole(rows, data):
     np.testing.assert_array_equal(values, prepare(read_frame(table), whole).block(0, len(rows)))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.permutations(range(N)))
 def test_the_order_of_rows_does_not_matter(order):
     table = table_of(to_polars)

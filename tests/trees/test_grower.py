@@ -20,7 +20,7 @@ def test_any_number_of_threads_grows_the_same_forest(trees: Trees) -> None:
     same_forest(one.forest, four.forest)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 1000))
 def test_the_order_of_rows_does_not_matter(seed: int) -> None:
     X = mixed(seed, 300)

@@ -107,7 +107,7 @@ def only_reads(connection: Any, query: str) -> bool:
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         return False
-    parsed = connection.execute("select json_serialize_sql(?)", [query]).fetchone()[0]
+    parsed = connection.execute("select json_serialize_sql(?)", [query]).fetchall()[0][0]
     # Quotes within texts are escaped, so that nothing else looks like this.
     found = set(_QUERY_TYPE.findall(parsed))
     return bool(found) and found <= _READING
@@ -188,7 +188,7 @@ def _sqlite_type(connection: sqlite3.Connection, table: str, column: str, declar
 
     def none(condition: str) -> bool:
         question = f"select exists (select 1 from {table} where {condition.format(column)})"
-        return not connection.execute(question).fetchone()[0]
+        return not connection.execute(question).fetchall()[0][0]
 
     if kinds == {"integer"}:
         flags = declared.lower().startswith("bool") and none("{0} not in (0, 1)")
