@@ -126,6 +126,14 @@ def test_a_value_that_breaks_the_rule():
     assert later[1] == 0
 
 
+def test_a_column_that_knows_nothing_of_a_row_has_no_say_in_it():
+    determiner = learn(addresses())
+    one, silent = (columns_of([(zip_code, ""), ("00001", "x")]) for zip_code in ("00000", "new"))
+    alone = log_likelihoods(one[1], [(one[0], determiner)], PRIOR)
+    beside = log_likelihoods(one[1], [(one[0], determiner), (silent[0], determiner)], PRIOR)
+    assert beside[0] == alone[0] < 0
+
+
 def test_several_columns_clear_those_that_a_wrong_one_contradicts():
     rows = [(f"{k % 40}", f"{k % 40}!", f"{k % 40}?") for k in range(400)]
     rows[7] = ("12", "7!", "7?")

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admercs.method.settings import Columns
@@ -233,7 +233,6 @@ CELLS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)  # the first call loads compiled code
 @given(st.lists(CELLS, max_size=40), st.lists(st.integers(0, 40), max_size=3), st.randoms())
 def test_pieces_and_order_change_nothing(cells, cuts, random):
     whole = count_column(column_of(cells), USUAL)

@@ -171,10 +171,12 @@ class RowExplainer:
         self, views: list[EvidenceView], row: int, culprits: tuple[int, ...]
     ) -> tuple[list[EvidenceView], list[EvidenceView]]:
         """Fold what follows from wrong values under the views of these; return both kinds."""
-        left = self.repaired.pattern[:, row]
         views = _strongest_first(views)
+        if not culprits:
+            return [], views
+        left = self.repaired.pattern[:, row]
         explained = [view for view in views if left[view.attribute] <= _LEFT * view.evidence]
-        if not culprits or not explained:
+        if not explained:
             return [], views
         least = _OWN * sum(view.evidence for view in explained)
         own = [view for view in explained if self._is_of(culprits, view) and view.evidence >= least]
