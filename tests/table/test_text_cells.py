@@ -13,9 +13,8 @@ import pytest
 from admercs.table import read_frame
 from admercs.table.date_texts import date_forms
 from admercs.table.number_texts import number_forms
-from admercs.table.shape_groups import by_shape
 from admercs.table.text_cells import TextCells
-from admercs.table.text_forms import shape_of
+from admercs.table.text_forms import by_shape, shape_of
 from tests.random_tables import DATES, NUMBERS, ODD_TEXTS, random_texts
 
 TEXTS = [*ODD_TEXTS, None, "", "x", None, "x", "x\0", "x\0\0"]

@@ -8,12 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from admercs.arrays import Bools, Ints
-from admercs.table.text_forms import DIGIT, TextForm, TextsOfShape, whole_number
+from admercs.table.text_forms import DIGIT, MONTHS, WEEKDAYS, TextForm, TextsOfShape, whole_number
 
 # Two-digit years are those of 1930 to 2029, as in spreadsheets.
 FIRST_SHORT_YEAR = 1930
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"

@@ -9,13 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs.arrays import Array, Bools
-from admercs.table.text_forms import DIGIT, TextForm, TextsOfShape, whole_number
+from admercs.table.text_forms import CURRENCIES, DIGIT, TextForm, TextsOfShape, whole_number
 
-CURRENCIES = (
-    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK",
-    "PLN", "CZK", "HUF", "RON", "TRY", "RUB", "UAH", "ZAR", "BRL", "MXN", "KRW", "SGD", "HKD",
-    "THB", "ILS", "AED",
-)  # fmt: skip
 _CODES = "|".join(CURRENCIES)
 _CURRENCY = rf"(?:US|CA|AU|NZ|HK|R|C|A)?\$|[€£¥₹₽₩₺฿₴₪]|(?:{_CODES})(?![A-Za-z])"
 # A unit is one short word, such as kg, km/h, oz. or m².

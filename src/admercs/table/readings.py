@@ -24,9 +24,8 @@ from admercs.table.number_texts import (
     number_forms,
     parse_numbers,
 )
-from admercs.table.shape_groups import by_shape
 from admercs.table.text_cells import TextCells, texts_in
-from admercs.table.text_forms import TextForm
+from admercs.table.text_forms import TextForm, by_shape
 from admercs.table.values import PER_DAY, Kind, RawColumn, from_objects, kind_of
 
 # What stands for a missing value where a text is to be a number or a date.
