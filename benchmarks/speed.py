@@ -8,9 +8,12 @@ taken after it.
     python benchmarks/speed.py --quick    # the small tables only
     python benchmarks/speed.py --before ../before   # beside another work tree
 
+    python benchmarks/speed.py --texts --before ../before   # text columns, and explaining
+
 With `--before`, a work tree of an earlier commit is measured in the same run, in turn with this one
 and with isolation forests, on tables of all shapes. It is also measured where the time goes. These
-results come first on the page, and the other ones stay as they are.
+results come first on the page, and the other ones stay as they are. With `--texts` as well, tables
+of ten numbers are measured in turn with the same tables and five columns of texts beside them.
 
 All times are processor time: with one thread it is the time of a machine that does nothing else.
 """
@@ -27,6 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,9 +203,82 @@ def phases(n: int, m: int) -> dict[str, float]:
     return spent
 
 
-def in_process(algorithm: str, n: int, m: int, source: str = "") -> dict[str, Any]:
+def text_columns(n: int, seed: int = 1) -> dict[str, list[str]]:
+    """Return phone numbers, e-mail addresses, names, zip codes and product codes."""
+    rng = np.random.default_rng(seed)
+    ends = [a + b for a in ("Mue", "Schm", "Bra", "Wel", "Kla") for b in ("ller", "idt", "un", "s")]
+    first, last, domain, kind = (
+        rng.choice(values, n).tolist()
+        for values in (["ann", "ben", "carl", "dora", "emil", "ida"], ends,
+                       ["mail.com", "example.org", "web.de"], ["AB", "CD", "XY"])
+    )  # fmt: skip
+    code = rng.choice(["+32", "+49", "+33", "+1"], n, p=[0.5, 0.3, 0.15, 0.05]).tolist()
+    number = rng.integers(0, 10**9, (3, n)).tolist()
+    places = (7919 * (rng.zipf(1.3, n) % 20_000) % 100_000).tolist()
+    digits = [f"{k:09d}" for k in number[0]]
+    rows = zip(first, last, number[1], domain, strict=True)
+    return {
+        "phone": [f"{c} {d[:3]} {d[3:6]} {d[6:]}" for c, d in zip(code, digits, strict=True)],
+        "email": [f"{a}.{b.lower()}{k % 10**6}@{d}" for a, b, k, d in rows],
+        "name": [f"{a.capitalize()} {b}" for a, b in zip(first, last, strict=True)],
+        "zip": [f"{place:05d}" for place in places],
+        "code": [f"{a}-{k % 10**6:06d}" for a, k in zip(kind, number[2], strict=True)],
+    }
+
+
+def text_cost(n: int, m: int, library: str) -> dict[str, float]:
+    """Measure fitting and scoring a table of numbers, without and with five columns of texts.
+
+    Both in turn, in this process; the minimum of two counts.
+    """
+    import pandas as pd
+    import polars as pl
+
+    from admercs import ADMERCS
+
+    numbers, texts = structured_table(n, m), text_columns(n)
+    table: Any = pl.DataFrame({**{f"x{j}": x for j, x in enumerate(numbers.T)}, **texts})
+    if library != "polars":
+        table = pd.DataFrame({name: table[name].to_numpy() for name in table.columns})
+        table = table.astype(dict.fromkeys(texts, object))
+    plain = table[[name for name in table.columns if name not in texts]]
+    ADMERCS(n_jobs=1).fit(table[:3000]).score_samples(table[:3000])
+    spent: dict[str, list[float]] = {"without": [], "with": []}
+    for _ in range(2):
+        for name, X in (("without", plain), ("with", table)):
+            start = time.process_time()
+            ADMERCS(n_jobs=1).fit(X).score_samples(X)
+            spent[name].append(time.process_time() - start)
+    return {name: min(each) for name, each in spent.items()}
+
+
+def explaining(n: int, m: int, top: str) -> dict[str, float]:
+    """Measure explaining some rows beyond scoring all: the most anomalous ones, or all (0)."""
+    from admercs import ADMERCS
+
+    X = structured_table(n, m)
+    model = ADMERCS(n_jobs=1).fit(X)
+    model.top(X[:2000], 20)
+    spent: dict[str, list[float]] = {"score": [], "explain": []}
+    for _ in range(2):
+        start = time.process_time()
+        model.score_samples(X)
+        spent["score"].append(time.process_time() - start)
+        start = time.process_time()
+        model.top(X, int(top)) if int(top) else model.explain(X)
+        spent["explain"].append(time.process_time() - start)
+    return {name: min(each) for name, each in spent.items()}
+
+
+CHILDREN: dict[str, Callable[..., dict[str, Any]]] = {
+    "text cost": text_cost,
+    "explaining": explaining,
+}
+
+
+def in_process(algorithm: str, n: int, m: int, source: str = "", *more: object) -> dict[str, Any]:
     """Run one measurement in a process of its own; `source` has the package, if elsewhere."""
-    command = [sys.executable, __file__, "--one", algorithm, str(n), str(m)]
+    command = [sys.executable, __file__, "--one", *map(str, (algorithm, n, m, *more))]
     elsewhere = {"PYTHONPATH": source} if source else {}
     try:
         done = subprocess.run(
@@ -412,11 +489,65 @@ def compare(before: str) -> dict[str, Any]:
     return {"beside": rows, "phases": shares, "machine": machine}
 
 
+TEXT_TABLES = [(100_000, "polars"), (1_000_000, "polars"), (1_000_000, "pandas objects")]
+EXPLAINED = [(50_000, 10, 0), (1_000_000, 20, 1000)]
+
+
+def compare_texts(before: str) -> dict[str, Any]:
+    """Measure text columns and explaining, in this work tree and in another one in turn."""
+    where = {"before": str(Path(before).resolve() / "src"), "now": ""}
+    texts, explained = [], []
+    for n, library in TEXT_TABLES:
+        found = {k: in_process("text cost", n, 10, path, library) for k, path in where.items()}
+        texts.append({"n": n, "library": library, **found})
+        print(texts[-1], flush=True)
+    for n, m, top in EXPLAINED:
+        found = {k: in_process("explaining", n, m, path, top) for k, path in where.items()}
+        explained.append({"n": n, "m": m, "top": top, **found})
+        print(explained[-1], flush=True)
+    return {"texts": texts, "explained": explained, "before": before_name(before)}
+
+
+def before_name(before: str) -> str:
+    """Return which commit another work tree is of."""
+    command = ["git", "-C", before, "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def texts_as_markdown(report: dict[str, Any]) -> list[str]:
+    """Write what text columns and explanations cost."""
+    lines = [
+        "## Text columns, and explaining", "",
+        "`python benchmarks/speed.py --texts --before ../before`: fitting and scoring ten numeric",
+        "columns without and with five columns of texts (phone numbers, e-mail addresses, names,",
+        "zip codes, product codes), processor time, one thread, beside the commit",
+        f"{report['before']}.",
+        "", "| rows | held by | without s | with s | ratio | ratio before |",
+        "|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in report["texts"]:
+        now, ratios = row["now"], [row[k]["with"] / row[k]["without"] for k in ("now", "before")]
+        lines.append(
+            f"| {row['n']:,} | {row['library']} | {now['without']:.2f} | {now['with']:.2f} "
+            f"| {ratios[0]:.2f} | {ratios[1]:.2f} |"
+        )
+    lines += [
+        "", "Explaining rows, three reasons and the repairs of each, beyond scoring the table:", "",
+        "| table | rows explained | s | s before |", "|---|---|---|---|",
+    ]  # fmt: skip
+    for row in report["explained"]:
+        now, before = (row[k]["explain"] - row[k]["score"] for k in ("now", "before"))
+        which = f"the {row['top']:,} most anomalous" if row["top"] else "all"
+        lines.append(f"| {row['n']:,} × {row['m']} | {which} | {now:.2f} | {before:.2f} |")
+    return [*lines, ""]
+
+
 def write_pages() -> None:
     """Write the page from the results that are kept."""
     beside = json.loads((RESULTS / "speed-beside.json").read_text())
     peers = as_markdown(json.loads((RESULTS / "speed.json").read_text()))
-    lines = [*beside_as_markdown(beside), peers]
+    texts = texts_as_markdown(json.loads((RESULTS / "speed-texts.json").read_text()))
+    lines = [*beside_as_markdown(beside), *texts, peers]
     (RESULTS / "speed.md").write_text("\n".join(lines))
     draw_beside(beside, RESULTS / "speed.svg")
 
@@ -424,17 +555,24 @@ def write_pages() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--one", nargs=3, metavar=("ALGORITHM", "N", "M"), help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--before", help="a work tree of an earlier commit")
+    parser.add_argument("--texts", action="store_true", help="text columns and explaining")
     arguments = parser.parse_args()
+    if arguments.texts:
+        report = compare_texts(arguments.before)
+        (RESULTS / "speed-texts.json").write_text(json.dumps(report, indent=1))
+        write_pages()
+        return
     if arguments.before:
         report = compare(arguments.before)
         (RESULTS / "speed-beside.json").write_text(json.dumps(report, indent=1))
         write_pages()
         return
     if arguments.one:
-        name, n, m = arguments.one
-        print(json.dumps(measure(name, int(n), int(m))))
+        name, n, m, *more = arguments.one
+        found = CHILDREN.get(name, partial(measure, name))(int(n), int(m), *more)
+        print(json.dumps(found))
         return
     report = run(arguments.quick)
     page = as_markdown(report)
