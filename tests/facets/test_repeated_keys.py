@@ -137,6 +137,33 @@ def test_what_repeats_by_nature_is_no_key() -> None:
     assert list(keys(pd.concat([small, small + "x"]))) == ["code"]
 
 
+@pytest.mark.parametrize("kind", ["text", "integer", "float"])
+def test_values_written_into_rows_of_others_are_told_from_names_that_repeat(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    n = 1000
+    codes = rng.permutation(10**6)[:n] * 10
+    wrong = rng.permutation(n)[:150]
+    codes[wrong] = rng.choice(codes[:12], 150)
+    made: dict[str, Any] = {
+        "text": [f"c-{k}" for k in codes],
+        "integer": codes,
+        "float": codes + 0.25,
+    }
+    table = pd.DataFrame({"code": made[kind], "group": rng.choice(["a", "b"], n)})
+    table["name"] = [f"Name {k}" for k in rng.integers(0, 4 * n, n)]  # some by two, hardly by four
+    found = keys(table)
+    assert list(found) == ["code"]
+    assert dict(found["code"][1]) == plain_counts(table["code"].tolist())
+    assert keys(table[::-1], cuts=(3, 500)) == found
+    model = ADMERCS().fit(table)
+    assert not any(column.is_key for column in model.columns_)
+    cells = model.score_cells(table)[:, 0]
+    assert np.median(cells[wrong]) > 0.3 > np.quantile(np.delete(cells, wrong), 0.9)
+    # Numbers alone repeat for other reasons, and so do columns of which most values repeat.
+    assert keys(table[["code"]] if kind != "text" else table[["group"]]) == {}
+    assert "code" not in keys(pd.concat([table, table, table]))
+
+
 def test_files_other_orders_and_missing_values(tmp_path: Path) -> None:
     orders = make_orders()
     orders.loc[[3, 4], "order_id"] = None
@@ -159,14 +186,15 @@ def test_whole_numbers_may_come_as_floats() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [(0, ()), (9, (("a", 1),)), (9, (("a", 10),)), (9, ((1.5, 2),)), (9, ((2**70, 2),))]
+    "settings",
+    [(0, ()), (9, (("a", 1),)), (9, (("a", 10),)), (9, ((None, 2),)), (9, ((2**70, 2),))],
 )
 def test_settings_that_make_no_sense(settings: tuple[Any, ...]) -> None:
     def fits(*settings: Any) -> bool:
         facet = Facet(REPEATS, (0,), settings, is_condition=False, is_stated=True)
         return facet_fits(facet, "float", ("text",), {0})
 
-    assert fits(9, (("a", 2), (7, 3)))
+    assert fits(9, (("a", 2), (7, 3), (1.5, 2)))
     assert not fits(*settings)
 
 

@@ -44,20 +44,20 @@ def test_the_lowest_cells_are_raised_to_one_level(
             assert after.sum() == pytest.approx(whole, abs=1e-9)
 
 
-@given(arrays(float, (5, 8), elements=AMOUNTS), arrays(float, (5, 8), elements=AMOUNTS))
-def test_cells_add_up_to_the_row(pattern: np.ndarray, isolation: np.ndarray) -> None:
+@given(arrays(float, (5, 8), elements=AMOUNTS), arrays(bool, (5, 8)))
+def test_cells_add_up_to_the_row(pattern: np.ndarray, is_gap: np.ndarray) -> None:
     credited, usual = np.array([2, 0, 2, 3, 0]), np.array([0.0, 0.3, 0.1, 0.0, 1.0])
     step = CellCredit(credited, usual, Credit())
-    evidence = (pattern + isolation).sum(axis=0) + 3.0
-    cells = step.cells(pattern, isolation, evidence)
-    assert (cells >= 0).all()
+    evidence = pattern.sum(axis=0) + 3.0
+    cells = step.cells(pattern, is_gap, evidence)
+    assert (cells >= np.where(is_gap, pattern, 0.0)).all()
     np.testing.assert_allclose(cells.sum(axis=0), evidence, rtol=1e-12)
 
 
 def test_what_is_said_of_the_row_raises_its_strongest_cell() -> None:
     step = CellCredit(np.arange(3), np.array([0.0, 0.5, 0.0]), Credit())
     pattern = np.array([[1.0], [1.9], [0.0]])
-    cells = step.cells(pattern, None, np.array([10.0]))
+    cells = step.cells(pattern, np.zeros((3, 1), bool), np.array([10.0]))
     # Of 1.9 in a column of numbers, where 0.5 is usual, a quarter is notable.
     np.testing.assert_allclose(cells, [[9.325], [0.475], [0.2]])
 

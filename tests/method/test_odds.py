@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admercs.method.odds import log_complement, noisy_or, pattern_evidence, usual_gaps
+from admercs.method.odds import (
+    log_complement,
+    noisy_or,
+    pattern_evidence,
+    raise_gaps,
+    usual_gaps,
+)
 from admercs.method.settings import NoisyOr, Odds
 from admercs.method.views import ANCESTOR, MARGINAL, OWN, BlockViews
 
@@ -38,6 +44,18 @@ def test_evidence_by_odds_is_continuous_and_grows_without_end() -> None:
     assert np.all(np.diff(found) > 0)
     np.testing.assert_allclose(found, np.log1p(0.1 * np.expm1(-log_omega)), rtol=1e-12)
     np.testing.assert_allclose(alone(log_omega, Odds(1.0))[0], -log_omega, rtol=1e-12)
+
+
+def test_gaps_have_a_least_evidence_where_most_rows_have_a_value() -> None:
+    pattern = np.array([[0.1, 0.1, 2.0], [0.1, 0.1, 0.1], [0.1, 0.1, 0.1]])
+    own = np.log(np.full((3, 3), 0.9))
+    views = views_of(own, own, np.full(own.shape, OWN, np.uint8))
+    views.block[:, [0, 2]] = np.nan
+    raise_gaps(pattern, views, 0.3, np.array([0.2, 0.6, 0.0]))
+    assert pattern.tolist() == [[0.3, 0.1, 2.0], [0.1, 0.1, 0.1], [0.1, 0.1, 0.1]]
+    # Told is how many rows of the table have a gap.
+    assert views.speaker[0].tolist() == [MARGINAL, OWN, OWN]
+    np.testing.assert_allclose(np.exp(views.log_omega[0]), [0.2, 0.9, 0.9])
 
 
 def test_a_missing_value_that_its_context_does_not_explain() -> None:

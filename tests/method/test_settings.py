@@ -88,7 +88,9 @@ def shops(n: int = 1500) -> pd.DataFrame:
     )
     table.loc[70:72, "post"], table.loc[90, "town"] = 9020, "Lintz"
     table.loc[rng.random(n) < 0.05, "north"] = np.nan
-    table["phone"] = [f"0{k}/{k + 100}" if k % 300 else f"{k}" for k in rng.permutation(10 * n)[:n]]
+    numbers = rng.permutation(10 * n)[:n]
+    table["phone"] = [f"0{k} home {k + 100}" if k % 300 else f"{k}" for k in numbers]
+    table.loc[200, "phone"] = "0200 hoem 300"
     hours = np.minimum(rng.integers(7, 24, n), 20)
     table["at"] = np.datetime64("2024-01-01T00", "h") + 24 * rng.integers(0, 50, n) + hours
     table["at"] = table["at"].astype("datetime64[s]")

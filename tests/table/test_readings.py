@@ -175,6 +175,18 @@ def test_nine_in_ten_decide():
     assert read(["1", "n.a.", ""], ReadingRules(missing=("n.a.",))) == [1, None, None]
 
 
+def test_a_second_form_that_many_cells_share():
+    assert read([".05", ".06", ".07", ".05%"]) == [0.05, 0.06, 0.07, None]
+    assert read(["$5", "$6", "$7", "8"]) == [5, 6, 7, None]
+    assert read(["2021-03-04", "2021-03-05", "06/03/2021"])[1:] == [dt.date(2021, 3, 5), None]
+    # Half of the cells have neither form, a third has no unit but another one, and none has most.
+    assert decide(["1", "2", "3%", "n.a.", "none", "?!"]) is None
+    assert decide(["3 kg", "4 kg", "5 lb"]) is None
+    assert decide(["12A", "13B", "14", "15C", "16D"]) is None
+    # One day may be written in two orders: that is no second form.
+    assert decide(["13/04/2021", "14/04/2021", "15/04/2021", "04/16/2021", "04/17/2021"]) is None
+
+
 def test_what_is_ambiguous_is_known_and_can_be_decided():
     assert decide(["1,234", "2,345"]).ambiguous
     assert read(["1,234", "2,345"]) == [1234, 2345]

@@ -13,7 +13,7 @@ In a group of n rows a value of B that occurs c times there has the likelihood
 its frequency among the other rows of the group, to which k rows with the exceptions of all groups
 are added. A value that no other row of the table has with this group counts as if it were one of
 the training rows. The most frequent value of a group has p = 1. Several columns A speak together:
-with s the share of the most frequent value among the other rows of the group and w = λ² s,
+with s the share of the most frequent value among the other rows of the group and w = λ s,
 
     log ω = Σ w log p / √max(1, Σ w).
 
@@ -227,7 +227,7 @@ def log_likelihoods(
         n_usual = np.array([each.n_usual for each in groups])[group]
         usual = np.append(target.find([each.usual for each in groups[:-1]]), -1)
         agrees = target.code == np.where(usual < 0, -2, usual)[group]
-        own = determiner.strength**2 * (n_usual - agrees) / rest
+        own = determiner.strength * (n_usual - agrees) / rest
         weight += own
         rows = np.flatnonzero(~agrees & (n_usual > 0))
         pairs, inverse = np.unique(

@@ -87,7 +87,7 @@ def contradictions(values: Sequence[str | None], facet: Facet) -> list[Contradic
             for own, group in determiner.groups.items():
                 log_p = log_of_pair(group, target, determiner, prior)
                 if group.usual != target and log_p < 0:
-                    weight = -(strength**2) * group.n_usual / (group.n - 1) * log_p
+                    weight = -strength * group.n_usual / (group.n - 1) * log_p
                     found.append(Contradiction(place + 1, own, group, weight))
     return sorted(found, key=lambda each: -each.weight)
 

@@ -5,6 +5,9 @@ occurs more than once. Whole numbers are a key if there are also far fewer repet
 numbers drawn from the same range would have: 1 to 5,000 are numbers of orders, amounts of money
 are not.
 
+Names and amounts that repeat by nature mostly do so twice. Where most values occur once and the
+others often, and hardly any twice, a few values were written into rows of others.
+
 With n values, r of which occur more than once, each of these has ω = r / n.
 """
 
@@ -12,8 +15,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +29,13 @@ from admercs.table.text_cells import TextCells
 from admercs.table.values import Kind, RawColumn
 
 REPEATS = "repeats"
-KINDS: tuple[Kind, ...] = ("text", "integer")
-Value = str | int
+KINDS: tuple[Kind, ...] = ("text", "integer", "float")
+Value = str | int | float
+_VALUES: dict[Kind, Callable[[Any], Value]] = {"text": str, "integer": int, "float": float}
 PlainKnown = tuple[tuple[Value, int], ...]  # values that occur more than once, and how often
+
+
+_EXACT = 2.0**53  # larger whole numbers are not all floats
 
 
 class NumberCounts(NamedTuple):
@@ -39,17 +46,21 @@ class NumberCounts(NamedTuple):
     n_short: int
 
 
-def may_be_key(column: ColumnSummary, settings: KeyColumns) -> bool:
+def may_be_key(column: ColumnSummary, settings: KeyColumns, beside_texts: bool) -> bool:
     """Say whether the values of a column have to be counted to know whether it is a key."""
     n = column.n_present
-    if column.chosen or n < settings.min_rows:
+    if column.chosen or n < settings.min_rows or column.counts is not None:
         return False
-    if column.kind == "text":
-        return column.counts is None
-    if column.kind != "integer" or column.role != "numeric" or column.counts is not None:
+    if column.kind == "text" or (beside_texts and _has_numbers(column)):
+        return True
+    if column.kind != "integer" or column.role != "numeric":
         return False
     n_possible = _span(column)
     return n_possible >= (1 - settings.share) * n and settings.chance * _pairs(n) >= n_possible
+
+
+def _has_numbers(column: ColumnSummary) -> bool:
+    return column.role == "numeric" and column.kind in ("integer", "float")
 
 
 def _span(column: ColumnSummary) -> int:
@@ -61,21 +72,50 @@ def _pairs(n: int) -> float:
 
 
 def key_facet(
-    place: int, column: ColumnSummary, counts: Mapping[Value, int], n: int, settings: KeyColumns
+    place: int, column: ColumnSummary, counts: Mapping[Any, int], n: int, settings: KeyColumns
 ) -> Facet | None:
     """Return the facet of a key, given its values that occur more than once and the rows seen.
 
     Return None for a column that is no key.
     """
-    n_repeated = sum(counts.values())
-    if column.chosen or n < settings.min_rows or n_repeated > settings.share * n:
+    if column.chosen or n < settings.min_rows:
         return None
-    if column.kind == "integer":
-        by_chance = _pairs(n) / _span(column)
-        if sum(map(_pairs, counts.values())) > settings.chance * by_chance:
-            return None
-    known = tuple(sorted(counts.items(), key=lambda each: (-each[1], str(each[0]))))
+    if not (hardly_repeats(column, counts, n, settings) or some_repeat(counts, n, settings)):
+        return None
+    as_kind: Callable[[Any], Value] = _VALUES[column.kind]
+    plain = ((as_kind(value), count) for value, count in counts.items())
+    known = tuple(sorted(plain, key=lambda each: (-each[1], str(each[0]))))
     return Facet(REPEATS, (place,), (n, known), is_condition=False, is_stated=True)
+
+
+def hardly_repeats(
+    column: ColumnSummary, counts: Mapping[Value, int], n: int, settings: KeyColumns
+) -> bool:
+    """Say whether hardly any value occurs more than once, given those that do."""
+    if sum(counts.values()) > settings.share * n or column.kind == "float":
+        return False
+    if column.kind == "text":
+        return True
+    by_chance = _pairs(n) / _span(column)
+    return (
+        column.counts is None and sum(map(_pairs, counts.values())) <= settings.chance * by_chance
+    )
+
+
+def some_repeat(counts: Mapping[Value, int], n: int, settings: KeyColumns) -> bool:
+    """Say whether values occur once or, some of them, often, but hardly any twice."""
+    n_repeated, n_twice = sum(counts.values()), 2 * sum(c == 2 for c in counts.values())
+    return (
+        settings.share * n < n_repeated <= settings.misused * n
+        and n_twice <= settings.twice * n_repeated
+        and 2 * max(counts.values()) <= n_repeated
+    )
+
+
+def is_unique(facet: Facet, settings: KeyColumns) -> bool:
+    """Say whether hardly any value of a key occurs more than once."""
+    n, known = facet.settings
+    return bool(sum(count for _, count in known) <= settings.share * n)
 
 
 def repeated_values(facet: Facet) -> PlainKnown:
@@ -84,16 +124,19 @@ def repeated_values(facet: Facet) -> PlainKnown:
     return known
 
 
-def key_of_counts(place: int, column: ColumnSummary, settings: KeyColumns) -> Facet | None:
-    """Return the facet of a column of texts that are counted already, if it is a key."""
-    if column.kind != "text" or not column.counts:
+def key_of_counts(
+    place: int, column: ColumnSummary, settings: KeyColumns, beside_texts: bool
+) -> Facet | None:
+    """Return the facet of a column whose values are counted already, if it is a key."""
+    if not column.counts or not (column.kind == "text" or (beside_texts and _has_numbers(column))):
         return None
-    repeated: dict[Value, int] = {str(text): n for text, n in column.counts.items() if n > 1}
-    if sum(repeated.values()) > settings.share * column.n_present:
+    repeated = {value: n for value, n in column.counts.items() if n > 1}
+    if sum(repeated.values()) > settings.misused * column.n_present:
         return None
-    short = _are_short(TextCells.of(column.counts), settings)
-    if short @ np.array([*column.counts.values()]) < settings.short_share * column.n_present:
-        return None
+    if column.kind == "text":
+        short = _are_short(TextCells.of(column.counts), settings)
+        if short @ np.array([*column.counts.values()]) < settings.short_share * column.n_present:
+            return None
     return key_facet(place, column, repeated, column.n_present, settings)
 
 
@@ -115,11 +158,15 @@ def count_numbers(frame: Frame, settings: KeyColumns, share: float) -> list[Numb
 
 def _numbers(raw: RawColumn) -> Keys:
     """Return a number for each value."""
-    if raw.kind != "integer":  # a part without values
+    if raw.kind not in KINDS:  # a part without values
         return np.empty(0, np.uint64)
     present = raw.present()
-    wide = np.int64 if present.dtype.kind == "i" else np.uint64
-    return scramble(present.astype(wide).view(np.uint64))
+    as_float = present.astype(np.float64) + 0.0  # minus zero is zero
+    numbers = as_float.view(np.uint64)
+    if raw.kind == "integer" and len(large := np.flatnonzero(np.abs(as_float) > _EXACT)):
+        wide = np.int64 if present.dtype.kind == "i" else np.uint64
+        numbers[large] = present[large].astype(wide).view(np.uint64)
+    return scramble(numbers)
 
 
 def _are_short(texts: TextCells, settings: KeyColumns) -> Bools:
@@ -146,7 +193,7 @@ def repeated_numbers(
     """Return the numbers that occur more than once; None if there are too many for a key."""
     repeated = counted.n > 1
     # A few texts may have the same number by chance.
-    too_many = counted.n[repeated].sum() > 2 * settings.share * counted.n.sum()
+    too_many = counted.n[repeated].sum() > 2 * settings.misused * counted.n.sum()
     if too_many or counted.n_short < settings.short_share * column.n_present:
         return None
     return counted.number[repeated]
@@ -200,7 +247,7 @@ def repeats_of(name: str, column: RawColumn | TextCells, n: int, known: PlainKno
         repeats[column.find([value for value, _ in known if isinstance(value, str)])] = True
         is_known = repeats[column.code]
     else:
-        numbers = [value for value, _ in known if isinstance(value, int)]
+        numbers = [value for value, _ in known if not isinstance(value, str)]
         is_known = np.zeros(len(missing), np.bool_)
         if column.kind != "empty" and numbers:
             is_known = np.isin(column.values, numbers, kind="sort")
@@ -212,5 +259,5 @@ def repeats_of(name: str, column: RawColumn | TextCells, n: int, known: PlainKno
 def repeats_make_sense(n_sources: int, n: int, known: PlainKnown) -> bool:
     """Say whether settings, read from a file, can be computed with."""
     counts = [count for _, count in known]
-    in_range = all(isinstance(value, str) or -(2**63) <= value < 2**64 for value, _ in known)
+    in_range = all(not isinstance(v, int) or -(2**63) <= v < 2**64 for v, _ in known)
     return n_sources == 1 and sum(counts) <= n and min((*counts, 2 * n)) > 1 and in_range

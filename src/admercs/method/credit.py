@@ -4,11 +4,12 @@ Cells that rank high should be wrong. Two kinds of evidence do not say so:
 
 - In a column of numbers, and in the form of a text, every tenth value has some evidence: it is a
   matter of degree there. With q the evidence that a quarter of the column's training values
-  exceeds, only what is beyond 4 q, and at least a quarter of the evidence, is *notable*.
-- That a row is in an odd context or like odd rows is said of the row, and not of any cell.
+  exceeds, only what is beyond 12 q, and at least a quarter of the evidence, is *notable*.
+- That a row is in an odd context, like odd rows or far from all others is said of the row, and not
+  of any cell.
 
-The cells of a row have their notable evidence and what isolation credits to their columns. All that
-is left of the row's evidence is spread evenly, as far as no cell is raised above 0.2, which many
+The cells of a row have their notable evidence. All that is left of the row's evidence is spread
+evenly, as far as no cell is raised above 0.2, which many
 cells have anyway. What then still remains is credited to the strongest cell: it raises one cell
 and no ordinary ones. The cells of a row always add up to its evidence.
 
@@ -22,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from admercs.arrays import Floats, Ints
+from admercs.arrays import Bools, Floats, Ints
 from admercs.method.settings import Credit
 
 # The levels of evidence above which values are counted.
@@ -70,11 +71,10 @@ class CellCredit:
         self._column = [places[column] for column in credited.tolist()]
         self._ordinary = (settings.times * usual)[:, None]
 
-    def cells(self, pattern: Floats, isolation: Floats | None, evidence: Floats) -> Floats:
+    def cells(self, pattern: Floats, is_gap: Bools, evidence: Floats) -> Floats:
         """Return what is credited to each attribute, given the evidence of the rows."""
         own = np.maximum(self._settings.share * pattern, pattern - self._ordinary)
-        if isolation is not None:
-            own += isolation
+        np.copyto(own, pattern, where=is_gap)
         columns = np.zeros((len(self._first), len(evidence)))
         for m, column in enumerate(self._column):
             columns[column] += own[m]

@@ -10,7 +10,8 @@ have no bound. Of the views of a value (leaf, ancestor, whole table) the least l
 A missing value is none of the values of its column. Where nearly all rows of its leaf, or of an
 ancestor, have one, it is an error more often than a rare value is: there the odds are (b / ω)², at
 least a and at most 1. Gaps that others explain, such as tests that are left out together, have the
-usual odds.
+usual odds. In a table with categories, a gap in a column of which less than half is missing has a
+least evidence all the same: it is no value of the column, whatever explains it.
 
 The paper's form (noisy-or): with v = λ + (1 − λ)(1 − ω) a view contributes −log(1 − γ_δ v), where
 log(1 − v) = log(1 − λ) + log ω.
@@ -63,6 +64,17 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
         # What is less likely in the whole table is told of that.
         views.marginal[m, rows] = np.maximum(views.marginal[m, rows], unexplained)
     return views.marginal
+
+
+def raise_gaps(pattern: Floats, views: BlockViews, least: float, missing: Floats) -> None:
+    """Let gaps have a least evidence, in place, in columns of which less than half is missing.
+
+    `missing` is the share of each column. The view of the whole table then counts.
+    """
+    for m in np.flatnonzero((missing > 0) & (missing < 0.5)).tolist():
+        rows = np.flatnonzero(np.isnan(views.block[m]) & (pattern[m] < least))
+        pattern[m, rows] = least
+        views.log_omega[m, rows], views.speaker[m, rows] = np.log(missing[m]), MARGINAL
 
 
 def usual_gaps(pattern: Floats, log_omega: Floats, block: Floats, odds: float) -> Floats:

@@ -31,6 +31,7 @@ class Columns:
     identifier_from: int = 20
     # A text column is numbers or dates if this share of its recorded cells are …
     reading_share: Share = 0.9
+    main_share: Share = 0.5  # or if this share has one form, and nearly all others one more.
     padded_share: Share = 0.01  # … and hardly any is a whole number that begins with a zero.
     # Texts that hardly repeat are free text if they have so many words on average …
     free_words: float = 6.0
@@ -75,6 +76,10 @@ class KeyColumns:
     short_share: Share = 0.9  # which so many of the texts of a key keep to
     # Whole numbers have at most this share of the repetitions of numbers drawn from their range.
     chance: Share = 0.1
+    # In a table with texts, some values of a column may have been written into rows of others: so
+    # many rows at most have a value that occurs more than once, as a share, …
+    misused: Share = 0.3
+    twice: Share = 1 / 3  # … and of these at most such a share one that occurs just twice.
     most: int = 1 << 23  # in larger tables a share of the values is counted, so many
 
 
@@ -173,6 +178,8 @@ class Odds:
 
     odds: float = 0.1
     missing: Share = 0.15  # where fewer rows of a context miss a value, a gap has the odds 1 : 1
+    # The least evidence of a gap where less than half of a column is missing, beside categories.
+    gap: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -299,7 +306,7 @@ class Credit:
     # What such a share of a column exceeds is usual there: the difference from the nearest rows,
     # and, where columns are not all of numbers, the evidence of numbers and facets.
     usual: Inner = 0.25
-    times: float = 4.0  # what exceeds it so many times is notable, …
+    times: float = 12.0  # what exceeds it so many times is notable, …
     share: Share = 0.25  # … and at least this share of all evidence
     level: float = 0.2  # evidence that cells may have without being notable
 

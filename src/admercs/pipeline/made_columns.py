@@ -23,6 +23,7 @@ from admercs.facets.relations import RELATED, relation_facet
 from admercs.facets.repeated_keys import (
     count_numbers,
     count_values,
+    is_unique,
     key_facet,
     key_of_counts,
     may_be_key,
@@ -53,7 +54,8 @@ def make_columns(
     )
     dates, of_keys, relations = find_together(rows, finders)
     facets += [*dates, *(facet for facet in of_keys if repeated_values(facet)), *relations]
-    places = [facet.sources[0] for facet in of_keys]
+    keys = method.facets.keys if method.facets else None
+    places = [facet.sources[0] for facet in of_keys if keys and is_unique(facet, keys)]
     if not facets:
         return [], places
     sources = sorted({source for facet in facets for source in facet.sources})
@@ -96,8 +98,9 @@ def key_facets(summary: TableSummary, settings: KeyColumns | None) -> Finder[lis
     if settings is None:
         return []
     columns = summary.columns
-    facets = [key_of_counts(j, column, settings) for j, column in enumerate(columns)]
-    places = [j for j, column in enumerate(columns) if may_be_key(column, settings)]
+    texts = any(column.kind in ("text", "mixed") for column in columns)
+    facets = [key_of_counts(j, column, settings, texts) for j, column in enumerate(columns)]
+    places = [j for j, column in enumerate(columns) if may_be_key(column, settings, texts)]
     if places:
         share = settings.most / summary.n_rows
         counted = yield Question(count_numbers, merge_numbers, places, (settings, share))

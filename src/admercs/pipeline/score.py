@@ -38,7 +38,7 @@ from admercs.method.credit import CellCredit, count_above
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest, ReferenceRows
-from admercs.method.odds import pattern_evidence, usual_gaps
+from admercs.method.odds import pattern_evidence, raise_gaps, usual_gaps
 from admercs.method.settings import Method, NoisyOr, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
@@ -147,6 +147,10 @@ class Scorer:
         if method.credit is not None and len(usual) and is_nominal.any():
             usual = np.where(model.by_degree, usual, 0.0)
             self._credit = CellCredit(model.credited, usual, method.credit)
+        self._least: tuple[float, Floats] | None = None
+        if isinstance(method.evidence, Odds) and is_nominal.any():
+            missing = np.array([each.n_missing for each in model.schema.used]) / model.n_rows
+            self._least = method.evidence.gap, missing
         self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
         ordinary = method.density.ordinary
@@ -194,7 +198,7 @@ class Scorer:
                 parts = parts._replace(neighbours=added)
                 parts = parts if alone is None else parts._replace(isolation=by_column)
         if cells and self._credit is not None:
-            credited = self._credit.cells(parts.pattern, parts.isolation, parts.evidence())
+            credited = self._credit.cells(parts.pattern, np.isnan(block), parts.evidence())
             parts = parts._replace(credited=credited)
         return parts
 
@@ -257,6 +261,8 @@ class Scorer:
             step.apply(views)
         log_omega[self._stated] = block[self._stated]
         pattern = pattern_evidence(views, self._has_marginal, self._method.evidence)
+        if self._least is not None:
+            raise_gaps(pattern, views, *self._least)
         keep_strongest(pattern, self._cells)
         context = None
         if self._contexts is not None:

@@ -193,8 +193,13 @@ def decide_reading(counts: FormCounts, settings: Columns) -> Reading | None:
     totals = {form: _total(form, counts) for form in found}
     best = min(found, key=lambda form: (-totals[form][0], *_preference(form)))
     n_read, in_detail = totals[best]
-    if n_read < settings.reading_share * counts.n_cells:
-        return None
+    n_enough = settings.reading_share * counts.n_cells
+    if n_read < n_enough:
+        # A second form is a mistake that many cells share: they are kept as texts.
+        others = (totals[form][0] for form in found if _may_stand_beside(best, form))
+        n_both = n_read + max(others, default=0)
+        if n_read < settings.main_share * counts.n_cells or n_both < n_enough:
+            return None
     return Reading(best, _kind(best, in_detail > 0), _is_ambiguous(best, totals))
 
 
@@ -214,6 +219,20 @@ def _preference(form: TextForm) -> tuple[Any, ...]:
         return 0, CONVENTIONS.index((form.decimal, form.group)), form.prefix, form.suffix
     usual = "mdy" if form.separator == "/" else "dmy"
     return 1, form.order != usual, form.order, form.separator, form.year_digits, form.zoned
+
+
+def _may_stand_beside(one: TextForm, other: TextForm) -> bool:
+    """Say whether numbers differ in having a unit, or dates in how they are written.
+
+    No text has both forms.
+    """
+    if one == other or one.kind != other.kind or one.kind == "time":
+        return False
+    if one.kind == "date":  # only these orders can be taken for each other
+        same = replace(one, order="") == replace(other, order="")
+        return not (same and {one.order, other.order} == {"dmy", "mdy"})
+    units = [bool(form.prefix or form.suffix) for form in (one, other)]
+    return units[0] != units[1] and (one.decimal, one.group) == (other.decimal, other.group)
 
 
 def _kind(form: TextForm, in_detail: bool) -> Kind:
