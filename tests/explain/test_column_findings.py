@@ -67,6 +67,22 @@ def test_findings_are_said_with_counts_and_rows(table):
     assert json.loads(json.dumps(exceptions.to_dict()))["rows"] == ["row 31", "row 18"]
 
 
+def test_a_second_form_and_negative_numbers_in_parentheses_are_said():
+    rng = np.random.default_rng(0)
+    given = rng.normal(100, 80, 300)
+    money = [f"${x:.2f}" if x >= 0 else f"(${-x:.2f})" for x in given]
+    share = [f"{x:.2f}" + "%" * (k % 4 == 1) for k, x in enumerate(rng.uniform(10, 20, 300))]
+    table = pd.DataFrame({"money": money, "share": share, "group": rng.choice(["a", "b"], 300)})
+    model = ADMERCS().fit(table)
+    findings = {key: str(each) for key, each in found(model, table).items()}
+    assert findings["money", "reading"] == (
+        "read as numbers in $ with parentheses for negative ones"
+    )
+    assert findings["share", "exceptions"].startswith("225 numbers and 75 texts, such as ")
+    lost = pd.DataFrame(model.score_cells(table), columns=table.columns)["share"]
+    assert lost[1::4].min() >= 0.3 > lost.drop(range(1, 300, 4)).quantile(0.9)
+
+
 def test_pieces_give_the_same_findings(table):
     model = ADMERCS().fit(table)
     assert found(model, table, (16, 17, 900)) == found(model, table)

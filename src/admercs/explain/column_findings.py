@@ -231,6 +231,8 @@ def reading_text(column: Column) -> str:
             parts.append("with a decimal comma")
         if form.group:
             parts.append(f"with {_GROUP_WORDS[form.group]} between thousands")
+        if column.reading.bracketed:
+            parts.append("with parentheses for negative ones")
         other = "," if form.decimal == "." else "."
         unsure = f"the sign could be a decimal one as well (--decimal {other})"
     else:

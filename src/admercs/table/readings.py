@@ -68,6 +68,7 @@ class FormCounts:
 
     n_cells: int = 0  # that are recorded
     n_padded: int = 0  # whole numbers that begin with a zero
+    n_bracketed: int = 0  # numbers in parentheses
     # How many cells are numbers, dates or times already, and how many texts have a form; both with
     # decimals or a time of day, or without. None beyond so many forms.
     typed: dict[tuple[str, bool], int] = field(default_factory=dict)
@@ -83,6 +84,7 @@ class Reading:
     # The texts of the training table read as well with the other decimal sign, or with day and
     # month exchanged.
     ambiguous: bool = False
+    bracketed: bool = False  # numbers in parentheses are below zero, and there are some
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reading as plain values, for JSON."""
@@ -119,8 +121,8 @@ def count_column(raw: RawColumn, rules: ReadingRules) -> FormCounts:
 def count_forms(texts: TextCells, rules: ReadingRules) -> FormCounts:
     """Count how many texts of a column read under each form."""
     texts = texts.without([*rules.tokens])
-    reads, n_padded = _count_texts_by_form(texts, rules)
-    return FormCounts(int(texts.n.sum()), n_padded, reads=_capped(reads))
+    reads, n_padded, n_bracketed = _count_texts_by_form(texts, rules)
+    return FormCounts(int(texts.n.sum()), n_padded, n_bracketed, reads=_capped(reads))
 
 
 def _type_of(value: Any) -> tuple[str, bool]:
@@ -136,9 +138,10 @@ def _typed(kind: Kind, *, zoned: bool) -> tuple[str, bool]:
 
 def _count_texts_by_form(
     texts: TextCells, rules: ReadingRules
-) -> tuple[Counter[tuple[TextForm, bool]], int]:
+) -> tuple[Counter[tuple[TextForm, bool]], int, int]:
+    """Return how many texts have each form, and how many are padded and bracketed numbers."""
     reads: Counter[tuple[TextForm, bool]] = Counter()
-    n_padded = 0
+    n_padded = n_bracketed = 0
     for some in by_shape(texts):
         shape, weight = some.shape, texts.n[some.places]
         found = (*number_forms(shape), *date_forms(shape))
@@ -152,9 +155,10 @@ def _count_texts_by_form(
         if forms[0][0].kind == "number":
             padded = is_padded(some)
             n_padded += int(weight[padded].sum())
+            n_bracketed += int(weight.sum()) if "(" in shape else 0
             if n := int(weight[~padded].sum()):
                 reads.update(dict.fromkeys(forms, n))
-    return reads, n_padded
+    return reads, n_padded, n_bracketed
 
 
 def _capped(reads: Counter[tuple[TextForm, bool]]) -> dict[tuple[TextForm, bool], int] | None:
@@ -173,6 +177,7 @@ def _merge_two(one: FormCounts, other: FormCounts) -> FormCounts:
     return FormCounts(
         one.n_cells + other.n_cells,
         one.n_padded + other.n_padded,
+        one.n_bracketed + other.n_bracketed,
         dict(Counter(one.typed) + Counter(other.typed)),
         reads,
     )
@@ -200,7 +205,8 @@ def decide_reading(counts: FormCounts, settings: Columns) -> Reading | None:
         n_both = n_read + max(others, default=0)
         if n_read < settings.main_share * counts.n_cells or n_both < n_enough:
             return None
-    return Reading(best, _kind(best, in_detail > 0), _is_ambiguous(best, totals))
+    is_bracketed = best.kind == "number" and counts.n_bracketed > 0
+    return Reading(best, _kind(best, in_detail > 0), _is_ambiguous(best, totals), is_bracketed)
 
 
 def _total(form: TextForm, counts: FormCounts) -> tuple[int, int]:
