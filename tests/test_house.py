@@ -30,7 +30,7 @@ ADDED = {
     "single rows in less time": 110,
     "many rows explained in less time": 110,
     "keys and rows that repeat": 480,
-    "look-alikes and gaps in columns": 70,
+    "look-alikes and gaps in columns": 100,
     "parts of dates": 360,
     "beginnings and ends of texts": 130,
     "wrong cells before odd ones": 240,

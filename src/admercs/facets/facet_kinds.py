@@ -69,7 +69,7 @@ FACETS: dict[str, FacetKind] = {
     "last": FacetKind("the end of {}", partial(text_part, "last"), ("text",), "text"),
     "spelling": FacetKind(
         "the spelling of {}", spelling_of, ("text",), "float",
-        settings=(Known, Known, int, int, int, float, int), make_sense=spells_sense,
+        settings=(Known, Known, int, int, int, float, int, int), make_sense=spells_sense,
         is_condition=False, is_stated=True,
     ),
     CLOCK: FacetKind(

@@ -1,9 +1,9 @@
 """Look-alikes: rare texts that resemble a far more frequent text of the same column.
 
 Two texts resemble each other if they are equal but for case, spaces, accents and broken encoding,
-or if one character of at least three is too many, missing, exchanged or in the place of its
-neighbour. Texts that differ in digits only are two numbers and no look-alikes. Words are compared
-as whole texts are, each with the words of the whole column.
+if one character of at least three is too many, missing, exchanged or in the place of its neighbour,
+or if two of at least ten are exchanged. Texts that differ in digits only are two numbers and no
+look-alikes. Words are compared as whole texts are, each with the words of the whole column.
 
 How likely it is that a text is right that occurs c times beside one that occurs C times: with g the
 share of the column's frequent texts that resemble another frequent text (LANE and LAKE),
@@ -17,9 +17,10 @@ import math
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ _LARGEST, _LONGEST = 1 << 30, 1 << 12  # what a file may ask for
 
 
 Known = tuple[tuple[str, int], ...]  # how often texts occur
+Key = str | tuple[int, int, str]  # what is left of a text without a character, or a third of one
 
 
 class LookAlike(NamedTuple):
@@ -90,6 +92,19 @@ def differ_by_one(one: str, other: str) -> bool:
     return one[k + 1 :] == other[k + 1 :] or exchanged
 
 
+def differ_in_two(one: str, other: str) -> bool:
+    """Say whether two texts of one length have other characters in at most two places.
+
+    Examples
+    --------
+    >>> differ_in_two("Birminghxm", "Birmingham"), differ_in_two("Bxrminghxm", "Birmingham")
+    (True, True)
+    >>> differ_in_two("Birmingham", "Washington")
+    False
+    """
+    return sum(map(str.__ne__, one, other)) <= 2
+
+
 class Dictionary:
     """The frequent texts of a column, to be asked for look-alikes."""
 
@@ -102,7 +117,8 @@ class Dictionary:
         self._equal: dict[str, list[str]] = defaultdict(list)
         # Texts that differ by one edit are equal once a character of each, or of one, is left out.
         # They are grouped by what they are without digits: equal ones differ in digits only.
-        self._near: dict[str, dict[str, list[tuple[str, str]]]] = {}
+        # Two other letters leave a third of a text as it is.
+        self._near: dict[Key, dict[str, list[tuple[str, str]]]] = {}
         self._bare: set[str] = set()
         # One edit leaves the first or the last half as it is: most texts are dismissed by that.
         self._halves: set[tuple[int, str]] = set()
@@ -111,7 +127,7 @@ class Dictionary:
             self._equal[folded].append(text)
             bare = _DIGITS.sub("", folded)
             self._bare.add(bare)
-            for key in _shortened(folded, settings.shortest):
+            for key in (*_shortened(folded, settings.shortest), *self._parts(folded)):
                 self._near.setdefault(key, {}).setdefault(bare, []).append((text, folded))
             self._halves.update(_halves(folded, len(folded)))
         comparable = [self._has_equals(text) for text in self.frequent if not self.find(text)]
@@ -126,17 +142,27 @@ class Dictionary:
         bare = _DIGITS.sub("", folded)
         if self._bare <= {bare}:  # as all numbers of one form
             return sorted(found, key=lambda each: (-self._counts[each], each))
+        parts = self._parts(folded)
+        found |= {text for text, other in self._beside(parts, bare) if differ_in_two(folded, other)}
         lengths = (len(folded) - 1, len(folded), len(folded) + 1)
         if any(half in self._halves for length in lengths for half in _halves(folded, length)):
+            keys = _shortened(folded, self._settings.shortest)
             found |= {
-                text
-                for key in _shortened(folded, self._settings.shortest)
-                for other_bare, texts in self._near.get(key, {}).items()
-                if bare != other_bare
-                for text, other in texts
-                if differ_by_one(folded, other)
+                text for text, other in self._beside(keys, bare) if differ_by_one(folded, other)
             }
         return sorted(found, key=lambda each: (-self._counts[each], each))
+
+    def _beside(self, keys: Iterable[Key], bare: str) -> Iterator[tuple[str, str]]:
+        """Yield the frequent texts with one of some keys that differ not in digits alone."""
+        for key in keys:
+            for other_bare, texts in self._near.get(key, {}).items():
+                yield from texts if bare != other_bare else ()
+
+    def _parts(self, folded: str) -> list[Key]:
+        """Return the thirds of a text in which two letters may be wrong; none of a short one."""
+        n = len(folded)
+        ends = (0, n // 3, 2 * n // 3, n) if n >= self._settings.two_from else ()
+        return [(n, a, folded[a:b]) for a, b in pairwise(ends)]
 
     def find(self, text: str) -> str | None:
         """Return the most frequent text that a text resembles, if it is far more frequent."""

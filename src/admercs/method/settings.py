@@ -47,6 +47,7 @@ class LookAlikes:
     longest: int = 100  # none of more characters,
     ratio: float = 4.0  # and they occur at least this many times as often as their look-alikes.
     shortest: int = 3  # shorter texts, such as codes of states, differ in one character by nature
+    two_from: int = 10  # and texts shorter than this in two
 
 
 @dataclass(frozen=True)
