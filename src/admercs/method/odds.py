@@ -69,12 +69,12 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
 def raise_gaps(pattern: Floats, views: BlockViews, least: float, missing: Floats) -> None:
     """Let gaps have a least evidence, in place, in columns of which less than half is missing.
 
-    `missing` is the share of each column. The view of the whole table then counts.
+    `missing` is the share of each column. What is told then is the view of the whole table; how
+    likely a gap is stays what its context says, as others than its own row go by that.
     """
     for m in np.flatnonzero((missing > 0) & (missing < 0.5)).tolist():
         rows = np.flatnonzero(np.isnan(views.block[m]) & (pattern[m] < least))
-        pattern[m, rows] = least
-        views.log_omega[m, rows], views.speaker[m, rows] = np.log(missing[m]), MARGINAL
+        pattern[m, rows], views.speaker[m, rows] = least, MARGINAL
 
 
 def usual_gaps(pattern: Floats, log_omega: Floats, block: Floats, odds: float) -> Floats:

@@ -149,8 +149,12 @@ class Scorer:
             self._credit = CellCredit(model.credited, usual, method.credit)
         self._least: tuple[float, Floats] | None = None
         if isinstance(method.evidence, Odds) and is_nominal.any():
-            missing = np.array([each.n_missing for each in model.schema.used]) / model.n_rows
-            self._least = method.evidence.gap, missing
+            # What relates several columns is missing where one of them is.
+            n_missing = [
+                0 if each.facet is not None and len(each.facet.sources) > 1 else each.n_missing
+                for each in model.schema.used
+            ]
+            self._least = method.evidence.gap, np.array(n_missing) / model.n_rows
         self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
         ordinary = method.density.ordinary
