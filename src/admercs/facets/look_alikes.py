@@ -29,7 +29,7 @@ from admercs._compile import kernel
 from admercs.arrays import Bytes, Floats, Ints
 from admercs.method.settings import LookAlikes
 from admercs.table.columns import Facet
-from admercs.table.text_cells import LETTER, MORE, TextCells, texts_in
+from admercs.table.text_cells import LETTER, MORE, TextCells, character_types, texts_in
 from admercs.table.values import RawColumn
 
 _SPACES, _DIGITS = re.compile(r"\s+"), re.compile(r"\d")
@@ -216,7 +216,7 @@ def _shortened(folded: str, shortest: int) -> set[str]:
 
 @kernel
 def write_words(
-    data: Bytes, types: Bytes, start: Ints, shortest: int, out: Bytes, stop: Ints, text: Ints
+    data: Bytes, start: Ints, types: Bytes, shortest: int, out: Bytes, stop: Ints, text: Ints
 ) -> int:
     """Write the words of texts, of so many letters at least, and of which text each is; count them.
 
@@ -267,7 +267,8 @@ def words_of(texts: TextCells) -> Words:
         most = len(block.data) // _SHORTEST_WORD + 1
         out, stop = np.empty(len(block.data), np.uint8), np.zeros(most + 1, np.int64)
         text = np.empty(most, np.int64)
-        n = write_words(*block, _SHORTEST_WORD, out, stop, text)
+        types = character_types(block.data)
+        n = write_words(*block, types, _SHORTEST_WORD, out, stop, text)
         found = TextCells(out[: stop[n]], stop[: n + 1], np.zeros(n, np.int32))
         pairs.append((text[:n] + n_before, found))
         n_before += len(block.start) - 1

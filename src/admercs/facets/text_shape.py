@@ -30,7 +30,7 @@ TEXT_PARTS = ("shape", "length", "first", "last")
 
 @kernel
 def write_text_shapes(
-    data: Bytes, types: Bytes, start: Ints, e_mail: Bytes, out: Bytes, stop: Ints
+    data: Bytes, start: Ints, types: Bytes, e_mail: Bytes, out: Bytes, stop: Ints
 ) -> None:
     """Write the shape of each text: `e_mail` for an address, else 9 for a digit, A, Aa and a."""
     to = 0
@@ -89,7 +89,7 @@ def write_text_shapes(
 
 @kernel
 def write_tokens(
-    data: Bytes, types: Bytes, start: Ints, number: Bytes, at_end: bool, longest: int,
+    data: Bytes, start: Ints, types: Bytes, number: Bytes, at_end: bool, longest: int,
     out: Bytes, stop: Ints,
 ) -> None:  # fmt: skip
     """Write the first or the last word of each text with the punctuation around it.

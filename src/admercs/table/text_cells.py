@@ -104,7 +104,7 @@ def write_types(data: Bytes, known: Bytes, types: Bytes) -> None:
 
 
 @kernel
-def measure_texts(data: Bytes, start: Ints, n_characters: Ints, n_spaces: Ints) -> None:
+def measure_texts(data: Bytes, start: Ints, n_characters: ShortInts, n_spaces: ShortInts) -> None:
     """Count the characters and the spaces of each text."""
     for k in range(len(start) - 1):
         characters, spaces = 0, 0
@@ -118,7 +118,6 @@ class TextBlock(NamedTuple):
     """Some distinct texts."""
 
     data: Bytes
-    types: Bytes  # what the character is that begins with each byte
     start: Ints
 
 
@@ -197,9 +196,9 @@ class TextCells:
         return self.decode(range(len(self)))
 
     @cached_property
-    def sizes(self) -> tuple[Ints, Ints]:
+    def sizes(self) -> tuple[ShortInts, ShortInts]:
         """The number of characters, and of spaces, of each text."""
-        n_characters, n_spaces = np.empty((2, len(self)), np.int64)
+        n_characters, n_spaces = np.empty((2, len(self)), np.int32)
         measure_texts(self.data, self.start, n_characters, n_spaces)
         return n_characters, n_spaces
 
@@ -250,27 +249,24 @@ class TextCells:
         code[gone[gone >= 0]] = -1
         return self._again(TextCells(self.data, self.start, code))
 
-    @cached_property
-    def types(self) -> Bytes:
-        """What the character is that begins with each byte."""
-        return character_types(self.data[self.start[0] : self.start[-1]])
-
     def once(self, key: Any, make: Callable[[TextCells], Any]) -> Any:
         """Return what a function makes of the cells; it is called once for each key."""
         if key not in self._made:
             self._made[key] = make(self)
         return self._made[key]
 
-    def derive(self, write: Writer, *more: Any, longer: int = 0) -> TextCells:
+    def derive(self, write: Writer, *more: Any, longer: int = 0, typed: bool = True) -> TextCells:
         """Return what a kernel writes for each text, which is at most so many bytes longer.
 
-        It is called with a block, further arguments, and arrays to write texts and their ends into.
+        It is called with a block, further arguments, and arrays to write texts and their ends into;
+        `typed` says that it looks at what characters are, behind the block.
         """
         data, stops, n_written = [np.empty(0, np.uint8)], [np.zeros(1, np.int64)], 0
         for block in self.blocks():
             out = np.empty(len(block.data) + longer * len(block.start), np.uint8)
             stop = np.empty(len(block.start) - 1, np.int64)
-            write(*block, *more, out, stop)
+            types = (character_types(block.data),) if typed else ()
+            write(*block, *types, *more, out, stop)
             data.append(out[: stop[-1]])
             stops.append(stop + n_written)
             n_written += len(data[-1])
@@ -285,8 +281,7 @@ class TextCells:
             last = max(last, first + 1)
             start = self.start[first : last + 1]
             data = self.data[start[0] : start[-1]]
-            types = self.types if last - first == len(self) else character_types(data)
-            yield TextBlock(data, types, read_only(start - start[0]))
+            yield TextBlock(data, read_only(start - start[0]))
             first = last
 
     def _again(self, texts: TextCells) -> TextCells:

@@ -107,7 +107,7 @@ _BYTES[48:58], _BYTES[[9, 10, 13]] = ord("9"), ord(" ")
 
 @kernel
 def write_shapes(
-    data: Bytes, _: Bytes, start: Ints, shapes: Bytes, names: Ints, out: Bytes, stop: Ints
+    data: Bytes, start: Ints, shapes: Bytes, names: Ints, out: Bytes, stop: Ints
 ) -> None:
     """Write 9 for each digit of the texts that may be numbers or dates, and nothing for all others.
 
@@ -152,7 +152,7 @@ def write_shapes(
 
 def by_shape(texts: TextCells) -> list[TextsOfShape]:
     """Return the distinct texts of each shape, of those that may be numbers or dates."""
-    shapes = texts.coded(np.arange(len(texts))).derive(write_shapes, _BYTES, _NAMES)
+    shapes = texts.coded(np.arange(len(texts))).derive(write_shapes, _BYTES, _NAMES, typed=False)
     # Numbers of 16 bits are sorted in a tenth of the time.
     code = shapes.code.astype(np.uint16) if len(shapes) < 1 << 16 else shapes.code
     order = np.argsort(code, kind="stable")
