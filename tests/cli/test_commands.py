@@ -400,10 +400,13 @@ def test_interrupting_ends_cleanly(tmp_path, people_csv, number, status):
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout.readline() == "fitting\n"
-    time.sleep(0.1)
-    process.send_signal(number)
-    _, err = process.communicate(timeout=20)
+    try:
+        assert process.stdout.readline() == "fitting\n"
+        time.sleep(0.1)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=20)
+    finally:
+        process.kill()  # a shell may have started the tests in the background, deaf to SIGINT
     assert process.returncode == status
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
