@@ -149,12 +149,7 @@ class Scorer:
             self._credit = CellCredit(model.credited, usual, method.credit)
         self._least: tuple[float, Floats] | None = None
         if isinstance(method.evidence, Odds) and is_nominal.any():
-            # What relates several columns is missing where one of them is.
-            n_missing = [
-                0 if each.facet is not None and len(each.facet.sources) > 1 else each.n_missing
-                for each in model.schema.used
-            ]
-            self._least = method.evidence.gap, np.array(n_missing) / model.n_rows
+            self._least = method.evidence.gap, gap_shares(model)
         self._stated = np.flatnonzero(model.schema.is_stated)
         self._steps: list[LikelihoodStep] = []
         ordinary = method.density.ordinary
@@ -273,6 +268,15 @@ class Scorer:
             context = self._contexts.apply(leaf, block, log_omega)
         told = relation if self._relates else None
         return Parts(leaf, speaker, log_omega, pattern, context, relation=told)
+
+
+def gap_shares(model: Model) -> Floats:
+    """Return the share of gaps in each attribute; what relates several columns has none itself."""
+    n_missing = [
+        0 if each.facet is not None and len(each.facet.sources) > 1 else each.n_missing
+        for each in model.schema.used
+    ]
+    return np.array(n_missing) / model.n_rows
 
 
 def odds_of(method: Method) -> float:
