@@ -19,7 +19,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -115,23 +115,33 @@ class Dictionary:
         self.frequent = [t for t in frequent if len(t) <= settings.longest][: settings.most]
         self._most = max(map(counts.__getitem__, self.frequent), default=0)
         self._equal: dict[str, list[str]] = defaultdict(list)
-        # Texts that differ by one edit are equal once a character of each, or of one, is left out.
-        # They are grouped by what they are without digits: equal ones differ in digits only.
-        # Two other letters leave a third of a text as it is.
-        self._near: dict[Key, dict[str, list[tuple[str, str]]]] = {}
-        self._bare: set[str] = set()
-        # One edit leaves the first or the last half as it is: most texts are dismissed by that.
-        self._halves: set[tuple[int, str]] = set()
+        self._bare: dict[str, str] = {}  # folded texts without digits
         for text in self.frequent:
             folded = fold(text)
             self._equal[folded].append(text)
-            bare = _DIGITS.sub("", folded)
-            self._bare.add(bare)
-            for key in (*_shortened(folded, settings.shortest), *self._parts(folded)):
-                self._near.setdefault(key, {}).setdefault(bare, []).append((text, folded))
-            self._halves.update(_halves(folded, len(folded)))
+            self._bare[folded] = _DIGITS.sub("", folded)
+        self._bares = set(self._bare.values())
         comparable = [self._has_equals(text) for text in self.frequent if not self.find(text)]
         self.discount = 1 - sum(comparable) / (len(comparable) + 1)
+
+    @cached_property
+    def _halves(self) -> set[tuple[int, str]]:
+        """The ends of texts; one edit leaves one as it is: most texts are dismissed by that."""
+        return {half for folded in self._bare for half in _halves(folded, len(folded))}
+
+    @cached_property
+    def _near(self) -> dict[Key, dict[str, list[str]]]:
+        """Folded texts by what is left of them without one character, and by their thirds.
+
+        Texts that differ by one edit are equal once a character of each, or of one, is left out;
+        two other letters leave a third of a text as it is.
+        They are grouped by what they are without digits: equal ones differ in digits only.
+        """
+        near: dict[Key, dict[str, list[str]]] = {}
+        for folded, bare in self._bare.items():
+            for key in (*_shortened(folded, self._settings.shortest), *self._parts(folded)):
+                near.setdefault(key, {}).setdefault(bare, []).append(folded)
+        return near
 
     def resembling(self, text: str) -> list[str]:
         """Return the frequent texts that a text resembles, the most frequent first."""
@@ -140,20 +150,18 @@ class Dictionary:
         folded = fold(text)
         found = {each for each in self._equal.get(folded, ()) if each != text}
         bare = _DIGITS.sub("", folded)
-        if self._bare <= {bare}:  # as all numbers of one form
-            return sorted(found, key=lambda each: (-self._counts[each], each))
-        parts = self._parts(folded)
-        found |= {text for text, other in self._beside(parts, bare) if differ_in_two(folded, other)}
-        lengths = (len(folded) - 1, len(folded), len(folded) + 1)
-        if any(half in self._halves for length in lengths for half in _halves(folded, length)):
-            keys = _shortened(folded, self._settings.shortest)
-            found |= {
-                text for text, other in self._beside(keys, bare) if differ_by_one(folded, other)
-            }
+        if not self._bares <= {bare}:  # else they are numbers of one form
+            parts = self._beside(self._parts(folded), bare)
+            near = {other for other in parts if differ_in_two(folded, other)}
+            lengths = (len(folded) - 1, len(folded), len(folded) + 1)
+            if any(half in self._halves for length in lengths for half in _halves(folded, length)):
+                shortened = self._beside(_shortened(folded, self._settings.shortest), bare)
+                near |= {other for other in shortened if differ_by_one(folded, other)}
+            found.update(each for other in near for each in self._equal[other])
         return sorted(found, key=lambda each: (-self._counts[each], each))
 
-    def _beside(self, keys: Iterable[Key], bare: str) -> Iterator[tuple[str, str]]:
-        """Yield the frequent texts with one of some keys that differ not in digits alone."""
+    def _beside(self, keys: Iterable[Key], bare: str) -> Iterator[str]:
+        """Yield the folded texts with one of some keys that differ not in digits alone."""
         for key in keys:
             for other_bare, texts in self._near.get(key, {}).items():
                 yield from texts if bare != other_bare else ()

@@ -25,6 +25,7 @@ from admercs.table.values import RawColumn
 E_MAIL = "an e-mail address"  # the shape of one, whatever letters and digits it has
 _NUMBER, _LONGEST = "a number", 20  # characters of a beginning or an end that may repeat
 _E_MAIL, _A_NUMBER = (np.frombuffer(text.encode(), np.uint8) for text in (E_MAIL, _NUMBER))
+_FEW = 4096
 TEXT_PARTS = ("shape", "length", "first", "last")
 
 
@@ -166,7 +167,8 @@ def shapes_of(texts: TextCells) -> TextCells:
 
 def has_many_shapes(texts: TextCells, most: int) -> bool:
     """Say whether texts have more than so many shapes, as some of them tell already."""
-    return len(texts) > 2 * most and len(shapes_of(texts.head(2 * most))) > most
+    some = (_FEW, 2 * most)  # few tell whether it is worth while to look at more
+    return len(texts) > some[-1] and all(2 * len(shapes_of(texts.head(n))) > n for n in some)
 
 
 def tokens_of(texts: TextCells, kind: str) -> TextCells:
