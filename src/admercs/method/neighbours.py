@@ -428,7 +428,7 @@ def compare_rows(  # type: ignore[no-untyped-def]
             for k in range(n):
                 own[m, k] = column[first + k]
         for k in range(side):
-            alike[k], low[k], high[k] = 0, -1, nowhere
+            alike[k], high[k] = 0, 0
         for r in range(n_references):
             here = away[r]
             for k in range(side):
@@ -446,10 +446,12 @@ def compare_rows(  # type: ignore[no-untyped-def]
                 alike[k] += here[k] == 0
         for scale in range(2):
             # The distance of the k-th row, between those below which too few and enough are.
-            width = nowhere + 1 if scale == 0 or scales[0] < scales[1] else 1
-            while width > 1:
+            width = nowhere + 1 if scale == 0 or scales[0] < scales[1] else 0
+            if width > 0:
                 for k in range(side):
+                    low[k], high[k] = high[k] - 1, nowhere
                     middle[k], below[k] = (low[k] + high[k]) >> 1, 0
+            while width > 1:
                 for r in range(n_references):
                     here = away[r]
                     for k in range(side):
@@ -458,12 +460,10 @@ def compare_rows(  # type: ignore[no-untyped-def]
                     enough = below[k] >= scales[scale] + (alike[k] > 0)
                     high[k] = middle[k] if enough else high[k]
                     low[k] = low[k] if enough else middle[k]
+                    middle[k], below[k] = (low[k] + high[k]) >> 1, 0
                 width = (width + 1) >> 1
             for k in range(n):
                 last[first + k, scale] = high[k]
-            if scales[0] < scales[1] and scale == 0:
-                for k in range(side):
-                    low[k], high[k] = high[k] - 1, nowhere
         for k in range(n):
             low[k], middle[k] = last[first + k, 0], last[first + k, 1] + 1
         for k in range(side):
