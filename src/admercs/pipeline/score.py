@@ -49,8 +49,8 @@ from admercs.table.prepared import Prepared
 from admercs.table.row_keys import key_rows
 from admercs.trees.forest import Leaves, find_leaves
 
-BLOCK = 32768  # rows
-CELLS = 1 << 22  # at most, in wide tables
+BLOCK = 32768  # rows, and fewer …
+CELLS, FEWEST = 1 << 20, 8192  # … where they have more cells, but not too few
 
 LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep | RelationStep
 
@@ -364,7 +364,7 @@ def run_blocks(
     work: Callable[[int, int], None], n_rows: int, n_jobs: int, n_columns: int = 1
 ) -> None:
     """Call ``work(start, stop)`` for all blocks of rows, in threads where there are several."""
-    step = min(BLOCK, max(1, CELLS // n_columns))
+    step = min(BLOCK, max(FEWEST, CELLS // n_columns))
     starts = range(0, n_rows, step)
     if n_jobs <= 1 or len(starts) == 1:
         for start in starts:
