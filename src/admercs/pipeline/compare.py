@@ -26,12 +26,6 @@ from admercs.method.neighbours import (
     n_references,
     passed_on,
 )
-from admercs.method.reference_sample import (
-    ReferenceSample,
-    find_keys,
-    merge_keys,
-    sample_keys,
-)
 from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
 from admercs.pipeline.model import Model
@@ -45,6 +39,7 @@ from admercs.pipeline.score import (
 )
 from admercs.table.bins import Binning
 from admercs.table.prepared import Prepared
+from admercs.table.row_keys import ReferenceSample, find_keys, merge_keys, sample_keys
 from admercs.trees.forest import Leaves
 from admercs.trees.row_sample import draw
 
@@ -56,7 +51,7 @@ class RowParts(NamedTuple):
 
     codes: Kept
     leaves: Kept
-    keys: Kept  # of `reference_sample`
+    keys: Kept  # see `row_keys`
     base: Kept  # their plain evidence, without that of contexts …
     model: Model  # … by this model
 

@@ -310,7 +310,7 @@ def score_strongest(
     """Return the evidence of each row, that of its oddest value alone, and its plain evidence.
 
     In plain evidence missing values have the usual odds.
-    `keys` receives the keys of the rows (see `reference_sample`), and `above` how many values have
+    `keys` receives the keys of the rows (see `row_keys`), and `above` how many values have
     how much evidence (see `credit`), where these are wanted.
     """
     scorer = model.once(Scorer)
