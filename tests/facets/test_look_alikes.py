@@ -108,7 +108,7 @@ def test_what_occurs_often_is_no_slip():
 
 
 def words_by_text(texts):
-    found = words_of(TextCells.of(texts))
+    found = words_of(TextCells.of(texts), SETTINGS.shortest_word)
     by_text = {text: set() for text in texts}
     for text, word in zip(found.text.tolist(), found.word.tolist(), strict=True):
         by_text[texts[text]].add(found.words[word])

@@ -9,7 +9,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import astuple, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from admercs.facets import FACETS, prepare
-from admercs.method.settings import Method
+from admercs.method.settings import LookAlikes, Method
 from admercs.pipeline.model import Model
 from admercs.pipeline.model_file import HEADER, ModelFileError, load_model, save_model
 from admercs.pipeline.model_format import MEMBERS
@@ -423,25 +423,54 @@ def test_facets_survive(with_facets: Path, tmp_path: Path) -> None:
         ("spelling", "is_stated", False),
         ("determined", "is_condition", True),
         ("relation", "is_condition", True),
-        ("spelling", "settings", [[["a", 1]], [], 3, 2000, 10**6, 4.0]),
-        ("spelling", "settings", [[["a", 10**400]], [], 3, 2000, 100, 4.0]),
-        ("spelling", "settings", [[["a", 0]], [], 3, 2000, 100, 4.0]),
-        ("spelling", "settings", [[["a", 1]], [], 3, 2000, 100, float("nan")]),
-        ("spelling", "settings", [[["a" * 4000, 1]] * 80, [], 3, 2000, 4000, 4.0]),
-        ("relation", "settings", ["linear", [1e999], 0.0, 0.0, True, 1.0, [], 9, 9]),
-        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, float("nan"), [], 9, 9]),
-        ("relation", "settings", ["order", [1.0], 0.0, 0.0, True, 1.0, [], 9, 9]),
-        ("relation", "settings", ["linear", [1.0], 0.0, 0.0, True, 1.0, [], 8, 9]),
     ],
 )
 def test_facets_that_make_no_sense(
     kind: str, field: str, value: Any, with_facets: Path, tmp_path: Path
 ) -> None:
-    members = unpack(with_facets)
+    change_facet(with_facets, tmp_path / "model", kind, field, value)
+    refuse(tmp_path / "model", "schema|Facet|damaged")
+
+
+def change_facet(path: Path, to: Path, kind: str, field: str, value: Any) -> None:
+    """Write a model file whose facet of a kind has another value in a field."""
+    members = unpack(path)
     facets = members[HEADER]["schema"]["facets"]
     found = next(each["facet"] for each in facets if each["facet"]["kind"] == kind)
     found[field] = value
-    pack(tmp_path / "model", members)
+    pack(to, members)
+
+
+SETTINGS: dict[str, list[Any]] = {
+    "spelling": [[["a", 1]], [], *astuple(LookAlikes())],
+    "relation": ["linear", [1.0], 0.0, 0.0, True, 1.0, [], 9, 9],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value"),
+    [
+        ("spelling", 0, [["a", 10**400]]),
+        ("spelling", 0, [["a", 0]]),
+        ("spelling", 0, [["a" * 90, 1]] * 140_000),
+        ("spelling", 4, 10**6),
+        ("spelling", 5, float("nan")),
+        ("spelling", 8, 0),
+        ("spelling", 8, 2**70),
+        ("relation", 0, "order"),
+        ("relation", 1, [1e999]),
+        ("relation", 5, float("nan")),
+        ("relation", 7, 8),
+    ],
+)
+def test_settings_of_facets_that_make_no_sense(
+    kind: str, place: int, value: Any, with_facets: Path, tmp_path: Path
+) -> None:
+    settings = list(SETTINGS[kind])
+    change_facet(with_facets, tmp_path / "model", kind, "settings", settings)
+    load_model(tmp_path / "model")
+    settings[place] = value
+    change_facet(with_facets, tmp_path / "model", kind, "settings", settings)
     refuse(tmp_path / "model", "schema|Facet|damaged")
 
 

@@ -55,7 +55,7 @@ def typical_parts(words: ColumnWords, values: list[float], own: float | None, li
         stretches = [hours(words, found[run[0]], found[run[-1]]) for run in _runs(steps)]
         spans = [f"between {each.replace(' to ', ' and ')}" for each in stretches]
     else:
-        names = PARTS[facet.kind].values
+        names = PARTS[facet.kind]
         places = sorted(names.index(str(words.native(x))) for x in values)
         spans = []
         for run in _runs([float(place) for place in places]):

@@ -33,18 +33,8 @@ _FIRST, _LAST = -719_162, 2_932_896  # the days of the years 1 to 9999
 _MINUTES = 1_440  # in a day: so many times of day that are all written to the minute
 
 
-class Part(NamedTuple):
-    """A part of dates that has few values."""
-
-    values: tuple[str, ...]
-    days: int  # that dates span at least, so that it comes round
-
-
-PARTS = {
-    "weekday": Part(WEEKDAYS, 28),
-    "monthday": Part(_DAYS, 92),
-    "month": Part(MONTHS, 731),
-}
+# The values of the parts that have few.
+PARTS: dict[str, tuple[str, ...]] = {"weekday": WEEKDAYS, "monthday": _DAYS, "month": MONTHS}
 CALENDAR = (CLOCK, TIMED, *PARTS)
 
 
@@ -73,7 +63,7 @@ def count_dates(frame: Frame) -> list[DateCounts]:
             DateCounts(
                 np.bincount(in_day // _HOUR, minlength=24),
                 np.array([np.count_nonzero(in_day == 0)]),
-                {k: np.bincount(numbers[k], minlength=len(PARTS[k].values)) for k in PARTS},
+                {k: np.bincount(numbers[k], minlength=len(PARTS[k])) for k in PARTS},
             )
         )
     return found
@@ -105,8 +95,9 @@ def calendar_facets(
             hours[0] -= n_midnight
         if days >= settings.days and is_uneven(hours, settings):
             found.append(Facet(CLOCK, (place,), (_start_of_day(hours, settings.quiet), is_timed)))
-    for kind, part in PARTS.items():
-        if days >= part.days and is_uneven(counted.parts[kind], settings):
+    for kind in PARTS:
+        least = getattr(settings, f"{kind}_days")
+        if days >= least and is_uneven(counted.parts[kind], settings):
             found.append(Facet(kind, (place,)))
     return found
 
@@ -152,7 +143,7 @@ def timed_of(_: str, dates: RawColumn) -> TextCells:
 def part_of(kind: str, _: str, dates: RawColumn) -> TextCells:
     """Return a part of dates by its name."""
     seconds = _local_seconds(np.where(dates.is_missing(), 0, dates.values), dates)
-    return _named(_numbers(kind, seconds), PARTS[kind].values, dates)
+    return _named(_numbers(kind, seconds), PARTS[kind], dates)
 
 
 def _named(numbers: Ints, values: Sequence[str], dates: RawColumn) -> TextCells:

@@ -69,7 +69,7 @@ FACETS: dict[str, FacetKind] = {
     "last": FacetKind("the end of {}", partial(text_part, "last"), ("text",), "text"),
     "spelling": FacetKind(
         "the spelling of {}", spelling_of, ("text",), "float",
-        settings=(Known, Known, int, int, int, float, int, int), make_sense=spells_sense,
+        settings=(Known, Known, int, int, int, float, int, int, int), make_sense=spells_sense,
         is_condition=False, is_stated=True,
     ),
     CLOCK: FacetKind(
@@ -78,7 +78,7 @@ FACETS: dict[str, FacetKind] = {
     ),
     TIMED: FacetKind("the time of day in {}", timed_of, DATES, "text", values=(SET, NOT_SET)),
     **{
-        kind: FacetKind(name, partial(part_of, kind), DATES, "text", values=PARTS[kind].values)
+        kind: FacetKind(name, partial(part_of, kind), DATES, "text", values=PARTS[kind])
         for kind, name in (
             ("weekday", "the weekday of {}"),
             ("monthday", "the day of {}"),

@@ -33,7 +33,7 @@ from admercs.table.text_cells import LETTER, MORE, TextCells, character_types, t
 from admercs.table.values import RawColumn
 
 _SPACES, _DIGITS = re.compile(r"\s+"), re.compile(r"\d")
-_SHORTEST_WORD, _MOST_WORDS = 4, 1 << 32  # letters of a word, and words that are told apart
+_MOST_WORDS = 1 << 32  # that are told apart
 _LARGEST, _LONGEST = 1 << 30, 1 << 12  # what a file may ask for
 
 
@@ -261,22 +261,22 @@ class Words(NamedTuple):
     words: list[str]  # in lower case
 
 
-def words_of(texts: TextCells) -> Words:
-    """Return the words of distinct texts that are long enough to be compared, in lower case.
+def words_of(texts: TextCells, shortest: int) -> Words:
+    """Return the words of distinct texts that have so many letters at least, in lower case.
 
     Examples
     --------
-    >>> words_of(TextCells.of(["541 West 25th Street, West of the park"])).words
+    >>> words_of(TextCells.of(["541 West 25th Street, West of the park"]), 4).words
     ['west', 'street', 'park']
     """
     pairs: list[tuple[Ints, TextCells]] = []
     n_before = 0
     for block in texts.blocks():
-        most = len(block.data) // _SHORTEST_WORD + 1
+        most = len(block.data) // shortest + 1
         out, stop = np.empty(len(block.data), np.uint8), np.zeros(most + 1, np.int64)
         text = np.empty(most, np.int64)
         types = character_types(block.data)
-        n = write_words(*block, types, _SHORTEST_WORD, out, stop, text)
+        n = write_words(*block, types, shortest, out, stop, text)
         found = TextCells(out[: stop[n]], stop[: n + 1], np.zeros(n, np.int32))
         pairs.append((text[:n] + n_before, found))
         n_before += len(block.start) - 1
@@ -294,19 +294,20 @@ class Spelling:
 
     def __init__(self, texts: Known, words: Known, *settings: float) -> None:
         chosen = LookAlikes(*settings)  # type: ignore[arg-type]
+        self._shortest_word = chosen.shortest_word
         self._texts = Dictionary(dict(texts), chosen)
         self._words = Dictionary(dict(words), chosen)
 
     def look_alike(self, text: str) -> LookAlike | None:
         """Return the look-alike of a text or of one of its words that is least likely right."""
-        words = words_of(TextCells.of([text])).words
+        words = words_of(TextCells.of([text]), self._shortest_word).words
         found = [self._texts.look_alike(text), *map(self._words.look_alike, words)]
         known = [each for each in found if each is not None]
         return min(known, key=lambda each: each.log_likelihood, default=None)
 
     def log_likelihoods(self, texts: TextCells, words: Words | None = None) -> Floats:
         """Return the log likelihood that each distinct text is right beside what it resembles."""
-        words = words_of(texts) if words is None else words
+        words = words_of(texts, self._shortest_word) if words is None else words
         found = self._texts.log_likelihoods(texts.values)
         np.minimum.at(found, words.text, self._words.log_likelihoods(words.words)[words.word])
         return found
@@ -319,7 +320,7 @@ def spelling_facet(
 
     Return None if nothing in it resembles anything.
     """
-    words = words_of(texts)
+    words = words_of(texts, settings.shortest_word)
     n = np.bincount(words.word, np.array([*counts.values()])[words.text], len(words.words))
     words_counts = dict(zip(words.words, n.astype(int).tolist(), strict=True))
     if not any(_some_is_rare(each, settings) for each in (counts, words_counts)):
@@ -357,9 +358,10 @@ def spelling_of(name: str, column: RawColumn | TextCells, *settings: Any) -> Raw
 
 def spells_sense(n_sources: int, texts: Known, words: Known, *settings: float) -> bool:
     """Say whether settings, read from a file, can be computed with."""
-    known, longest = (*texts, *words), LookAlikes(*settings).longest  # type: ignore[arg-type]
+    known, chosen = (*texts, *words), LookAlikes(*settings)  # type: ignore[arg-type]
+    longest = chosen.longest
     counts = [count for _, count in known]
     # Each text is kept once for each of its characters.
     size = sum(len(text) ** 2 for text, _ in known if len(text) <= longest)
-    small = size <= _LARGEST and longest <= _LONGEST
+    small = size <= _LARGEST and max(longest, chosen.shortest_word) <= _LONGEST
     return n_sources == 1 and small and min((*counts, *settings), default=1) >= 1

@@ -48,6 +48,7 @@ class LookAlikes:
     ratio: float = 4.0  # and they occur at least this many times as often as their look-alikes.
     shortest: int = 3  # shorter texts, such as codes of states, differ in one character by nature
     two_from: int = 10  # and texts shorter than this in two
+    shortest_word: int = 4  # letters of a word that is compared as a text of its own, at least
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,12 @@ class KeyColumns:
 class Calendar:
     """Parts of dates that come round: time of day, weekday, day of the month, month."""
 
-    days: float = 4.0  # that dates span at least for times of day to come round
+    # The days that dates span at least for a part to come round: for times of day, weekdays, days
+    # of the month and months.
+    days: float = 4.0
+    weekday_days: float = 28.0
+    monthday_days: float = 92.0
+    month_days: float = 731.0
     repeats: int = 10  # how often a value of a part occurs at least on average
     # How unevenly dates are spread over the values of a part at least: Σ p log(k p).
     unevenness: float = 0.1
