@@ -15,7 +15,6 @@ from pyarrow import csv
 
 from admercs.cli import main
 from admercs.cli.options import make_parser
-from admercs.report.report_summary import summary_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(?:console)?\n(.*?)^```", re.M | re.S)
@@ -107,14 +106,3 @@ def test_commands_that_do_not_exist_would_be_noticed(capsys):
 def test_options_of_the_page_exist(option):
     known = {name for parser in parsers().values() for name in parser._option_string_actions}
     assert option in known
-
-
-def test_lines_are_short():
-    assert [line for line in PAGE.splitlines() if len(line) > 100] == []
-
-
-def test_fields_of_the_data_are_described():
-    source = Path(summary_of.__code__.co_filename).read_text(encoding="utf-8")
-    fields = set(re.findall(r'^ +"(\w+)":', source, re.M))
-    for field in fields - {"format", "version"}:
-        assert f"`{field}`" in PAGE, field

@@ -32,7 +32,7 @@ def table() -> pd.DataFrame:
 
 
 def once(wanted: str, act: Callable[[], None]) -> Callable[[str, int, int], None]:
-    """Return a listener to progress that acts the first time a phase is heard of."""
+    """Return a listener to progress that acts the first time that it is told of a phase."""
     acted = []
 
     def listen(phase: str, done: int, total: int) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -37,6 +39,21 @@ def test_the_dict_is_json_and_complete(summary):
         "n_flagged", "n_suspicious", "n_association", "threshold", "histogram", "columns",
         "distributions", "rows", "contexts", "patterns", "values", "findings",
     }  # fmt: skip
+
+
+def fields(part):
+    """Return the names of all fields of a part of a summary."""
+    if isinstance(part, list):
+        return {name for each in part for name in fields(each)}
+    if not isinstance(part, dict):
+        return set()
+    return {*part, *(name for value in part.values() for name in fields(value))}
+
+
+def test_every_field_is_described(summary):
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"`(\w+)`", page.split("## The report from Python")[1]))
+    assert fields(summary) - {"format", "version"} <= described
 
 
 def test_scores_and_flags_are_the_models(summary, model, cars):

@@ -196,7 +196,7 @@ def cells_of(hist: Array, offsets: Ints, place: int, width: int) -> Array:
 def settle_threshold(rows: Ints, code: int, missing_left: bool) -> tuple[int, bool]:
     """Move a threshold to the middle of the gap between the codes with rows on its two sides.
 
-    Where no value is missing, unheard-of ones are sent to the larger side.
+    Where no value is missing, unknown ones are sent to the larger side.
     """
     filled = np.flatnonzero(rows)
     above = int(np.searchsorted(filled, code, side="right"))
