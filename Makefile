@@ -29,29 +29,14 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-speed: $(VENV)/.installed-benchmark
-	$(BIN)/python benchmarks/speed.py
+speed explanations: $(VENV)/.installed-benchmark
+	$(BIN)/python benchmarks/$@.py
 
-ablation: $(VENV)/.installed-experiments
-	$(BIN)/python benchmarks/ablation.py
-
-oddbench: $(VENV)/.installed-experiments
-	$(BIN)/python benchmarks/oddbench.py
+ablation oddbench dirty flagged ceiling: $(VENV)/.installed-experiments
+	$(BIN)/python benchmarks/$@.py
 
 wrong-values: $(VENV)/.installed-benchmark
 	$(BIN)/python benchmarks/wrong_values.py --errors all
-
-dirty: $(VENV)/.installed-experiments
-	$(BIN)/python benchmarks/dirty.py
-
-flagged: $(VENV)/.installed-experiments
-	$(BIN)/python benchmarks/flagged.py
-
-ceiling: $(VENV)/.installed-experiments
-	$(BIN)/python benchmarks/ceiling.py
-
-explanations: $(VENV)/.installed-benchmark
-	$(BIN)/python benchmarks/explanations.py
 
 reproduce: $(VENV)/.installed-experiments
 	$(BIN)/admercs reproduce --out reproduction $(if $(wildcard ../shared/data),--data ../shared/data)

@@ -111,7 +111,7 @@ def fit_columns(
     settings: Density = PAPER,
     scorers: Scorers | None = None,
 ) -> Likelihoods:
-    """Encode working values as the table room does, and fit."""
+    """Encode working values as the package `table` does, and fit."""
     columns = columns or [numeric(f"x{m}") for m in range(len(values))]
     edges, codes = [], []
     for x, column in zip(values, columns, strict=True):

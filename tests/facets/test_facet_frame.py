@@ -51,16 +51,6 @@ def test_text_of_many_values_has_a_shape_and_a_length() -> None:
     assert made.column(3, 10, 20).values.tolist() == shapes.values[10:20].tolist()
 
 
-@pytest.mark.parametrize(("repeats", "has_facets"), [(1, True), (2, True), (3, False)])
-def test_the_form_of_texts_counts_where_they_hardly_repeat(repeats: int, has_facets: bool) -> None:
-    codes = [f"{k // 50}-{k % 50:03d}" for k in range(600 // repeats)] * repeats
-    frame = read_frame({"code": codes, "size": np.arange(600.0)})
-    kinds = [
-        each.kind for each in choose_facets(summarise(frame), Columns(), Facets(look_alikes=None))
-    ]
-    assert kinds == (["shape", "length"] if has_facets else [])
-
-
 def test_a_malformed_code_is_found_among_codes_that_repeat() -> None:
     codes = np.array([f"K-{k}" for k in range(1000, 1400)] * 2, dtype=object)
     rng = np.random.default_rng(0)

@@ -206,16 +206,16 @@ def _read_array(
 def _build(
     header: dict[str, Any], schema: Schema, method: Method, arrays: dict[Member, Array]
 ) -> Model:
-    rooms: dict[str, dict[str, Any]] = {}
+    fields: dict[str, dict[str, Any]] = {}
     for member, array in arrays.items():
-        room, _, name = member.name.rpartition("/")
-        rooms.setdefault(room, {})[name] = array
+        part, _, name = member.name.rpartition("/")
+        fields.setdefault(part, {})[name] = array
     if header["references"] is not None:
-        rooms["references"] |= header["references"] | {"ranks": RankDistance(**rooms["ranks"])}
+        fields["references"] |= header["references"] | {"ranks": RankDistance(**fields["ranks"])}
     parts: dict[str, Any] = {
-        name: kind(**rooms[name]) if name in rooms else None for name, kind in _PARTS.items()
+        name: kind(**fields[name]) if name in fields else None for name, kind in _PARTS.items()
     }
     return Model(
         schema=schema, method=method, n_rows=header["n_rows"],
-        **parts, **rooms[""],
+        **parts, **fields[""],
     )  # fmt: skip
