@@ -127,6 +127,14 @@ def test_noisy_or(log_not_v: float, gamma: float) -> None:
         assert found == -log_not_v  # never saturates
 
 
+@pytest.mark.parametrize("n", range(1, 20))
+@pytest.mark.parametrize("gamma", [0.9, 1.0])
+def test_no_evidence_is_never_minus_zero(n: int, gamma: float) -> None:
+    # Else the same rows in other blocks would make another file.
+    assert not np.signbit(noisy_or(np.zeros(n), gamma)).any()
+    assert not np.signbit(noisy_or(-np.zeros(n), gamma)).any()
+
+
 @given(log_p=st.floats(-700, -1e-9))
 def test_the_complement(log_p: float) -> None:
     found = log_complement(np.array([log_p]))[0]

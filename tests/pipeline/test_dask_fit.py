@@ -97,11 +97,18 @@ def texts(n: int) -> pd.DataFrame:
     return pd.DataFrame({"city": city, "country": country, "size": rng.choice(list("SML"), n)})
 
 
+def amounts(n: int) -> pd.DataFrame:
+    """Return a text, and a number of many values that all repeat: nothing to ask of keys."""
+    amount = np.random.default_rng(3).integers(0, 300, n).astype(float)
+    return texts(n)[["city"]].assign(amount=amount)
+
+
 @pytest.mark.parametrize(
     ("table", "sizes"),
     [
         (numbers(900), [300, 1]),
         (texts(900), [0, 400, 0]),
+        (amounts(3000), [0, 400, 0]),
         (make_shops(), [0, 18, 300]),
         (make_table(30)[["a", "b", "kind", "few"]], [1, 0, 2]),
         (make_table(2), [1]),
@@ -112,6 +119,7 @@ def texts(n: int) -> pd.DataFrame:
     ids=[
         "numbers",
         "texts",
+        "amounts",
         "a city follows from a code",
         "few rows",
         "two rows",

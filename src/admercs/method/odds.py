@@ -106,8 +106,9 @@ def noisy_or(log_not_v: Floats, gamma: float) -> Floats:
 
     log1p and expm1 keep full precision at both ends: v near 0 and v near 1.
     """
-    evidence = -log_not_v if gamma == 1.0 else -np.log1p(gamma * np.expm1(log_not_v))
-    return np.maximum(0.0, evidence)
+    logs = log_not_v if gamma == 1.0 else np.log1p(gamma * np.expm1(log_not_v))
+    # 0 − x is never −0: which of 0 and −0 is the larger one would depend on the block.
+    return np.maximum(0.0, 0.0 - logs)
 
 
 @lru_cache(maxsize=8)

@@ -110,7 +110,8 @@ def key_facets(summary: TableSummary, settings: KeyColumns | None) -> Finder[lis
             if (found := repeated_numbers(each, columns[j], settings)) is not None
         }
         wanted = [found for found, _ in numbers.values()]
-        values = yield Question(count_values, merge_values, list(numbers), (settings, wanted))
+        asked = Question(count_values, merge_values, list(numbers), (settings, wanted))
+        values = (yield asked) if numbers else []
         for (j, (_, n)), counts in zip(numbers.items(), values, strict=True):
             repeated = {value: count for value, count in counts.items() if count > 1}
             facets.append(key_facet(j, columns[j], repeated, n, settings))
