@@ -167,6 +167,7 @@ def row(number, evidence, flagged, association):
             LETTER if number == 14 else ATTRIBUTE,
         ],
         "cells": [0, 0.08 * evidence, 0.1 * evidence, 0.75 * evidence, 0.04 * evidence, 0],
+        "column": reasons[0]["target"],
         "reasons": reasons,
         "rest": 0.04,
         "contexts": [0] if association else [],

@@ -71,6 +71,16 @@ def test_scores_and_flags_are_the_models(summary, model, cars):
         assert row["flagged"] == (model.predict(cars.iloc[[row["row"]]])[0] == -1)
 
 
+def test_the_column_to_look_at_first_is_that_of_the_repair(summary):
+    told = [row for row in summary["rows"] if row["repair"]]
+    assert told
+    for row in told:
+        bare = summary["columns"][row["column"]]["name"].partition(" (")[0]
+        assert bare in row["repair"]
+    for row in summary["rows"]:
+        assert row["repair"] or row["column"] == row["reasons"][0]["target"]
+
+
 def test_reasons_and_rest_make_the_whole(summary):
     for row in summary["rows"]:
         listed = sum(reason["share"] for reason in row["reasons"])

@@ -105,7 +105,8 @@ def demo(options: Namespace) -> None:
         csv.write_csv(orders, stream)
     arguments = ["detect", str(path), "--id", "order", "--noun", "orders", "--top", "3"]
     arguments += ["--report", str(folder / "report.html"), "--out", str(folder / "scores.csv")]
-    arguments += ["--model", str(folder / "orders.admercs"), "--jobs", str(options.jobs)]
+    arguments += ["--model", str(folder / "orders.admercs")]
+    arguments += ["--jobs", str(options.jobs)] if options.jobs != -1 else []
     arguments += [f"--{flag}" for flag in ("json", "quiet", "debug") if getattr(options, flag)]
     if not (options.quiet or options.json):
         print(f"$ admercs {' '.join(arguments)}\n", file=sys.stderr)

@@ -93,10 +93,12 @@ def _general(words: ModelWords, relation: int) -> str:
     rows = words.noun.plural
     if formula.form == "order":
         first, second = (words.column(m) for m in words.access.model.related[relation])
-        of = f"all {n:,}" if satisfied == n else f"{satisfied:,} of {n:,}"
+        never, of = "never", f"all {n:,}"
+        if satisfied < n:
+            never, of = "hardly ever", f"{n - satisfied:,} of {n:,}"
         if first.column.unit:
-            return f"{second.name} is never before {first.name} ({of})"
-        return f"{first.name} is never above {second.name} ({of})"
+            return f"{second.name} is {never} before {first.name} ({of})"
+        return f"{first.name} is {never} above {second.name} ({of})"
     if formula.exact:
         who = f"all {rows}" if satisfied == n else f"{percent(satisfied / n)} of the {rows}"
         return f"{formula.words(names)} for {who}"

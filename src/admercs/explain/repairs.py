@@ -91,7 +91,7 @@ class RepairWords:
         return {
             "column": access.column_name(cell),
             "value": was_given,
-            "value_text": words.value_text(own, "" if raw is None else was),
+            "value_text": words.value_text(own, "" if raw is None else was, apart),
             "expected": words.native(value),
             "expected_text": expected_part(words, should),
             "typical": None if node is None else self._words.typical(node),

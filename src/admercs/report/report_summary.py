@@ -154,12 +154,19 @@ class _ListedRows:
             "values": rows.texts[k],
             "cells": cells,
             "repair": row.repair_text,
+            "column": self.column(row),
             "reasons": [self.reason(reason, rows.values[:, k]) for reason in row.reasons],
             "rest": significant(row.rest / row.evidence if row.evidence else 0.0),
             "contexts": sorted(
                 {self.context_of[leaf] for leaf in leaves if leaf in self.context_of}
             ),
         }
+
+    def column(self, row: RowExplanation) -> int | None:
+        """Return the column to look at first: that of the repair, or of the first reason."""
+        if row.repair_text:
+            return self.place[row.repairs[0].column]
+        return self.place[row.reasons[0].target] if row.reasons else None
 
     def reason(self, reason: Reason, values: Any) -> dict[str, Any]:
         names = [name for part in (reason, *reason.also) for name in part.attributes]

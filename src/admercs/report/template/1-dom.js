@@ -36,13 +36,12 @@ function percent(share) {
   return (value < 10 && value > 0 ? Number(value.toFixed(1)) : Math.round(value)) + "%";
 }
 
-// 0.98 stays 0.98, but 0.99996 must not read as 1.00: near one, show the first digit that is not a nine.
+// As sentences write it: 0.98 stays 0.98, but 0.99996 must not read as 1.00.
 function formatScore(score) {
-  const gap = 1 - score;
-  if (gap < 1e-6) return "> 0.999999";
-  if (gap > 0.01) return score.toFixed(2);
-  const digits = Math.ceil(-Math.log10(gap));
-  return (Math.floor(score * 10 ** digits) / 10 ** digits).toFixed(digits);
+  if (score > 0.9999) return "> 0.9999";
+  if (score < 0.99) return score.toFixed(2);
+  const scale = score < 0.999 ? 1000 : 10000;
+  return String(Math.floor(score * scale) / scale);
 }
 
 // A sentence; its dates are kept from being broken at their hyphens.

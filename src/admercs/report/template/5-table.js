@@ -16,8 +16,7 @@ const HEADINGS = [
 const state = { query: "", column: "", kind: "", context: "", sort: "score", direction: -1, page: 0, size: 25, open: null };
 
 function mainColumn(row) {
-  const first = row.reasons[0];
-  return first && first.target !== null ? data.columns[first.target].name : "";
+  return row.column === null ? "" : data.columns[row.column].name;
 }
 
 function haystack(row) {

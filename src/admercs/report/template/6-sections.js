@@ -36,7 +36,7 @@ function drawValues() {
       el("th", { scope: "row" }, label),
       el("td", { text: data.columns[value.column].name }),
       el("td", { class: "odd", text: shorten(value.value, 60) }),
-      el("td", {}, shorten(value.expected, 80), value.slip ? el("small", { class: "muted", text: ` ${value.slip}` }) : null),
+      el("td", { class: "expected" }, shorten(value.expected, 80), value.slip ? el("small", { class: "muted", text: ` ${value.slip}` }) : null),
       el("td", {}, ...sentence(value.text)));
   });
   const none = el("tr", {}, el("td", { colspan: 5, text: "None: no value of this table is odd for its row." }));
