@@ -89,10 +89,16 @@ class RowsInPieces:
     def pick(self, kept: Kept, k: int) -> Kept:
         return [result[k] for result in kept]
 
-    def merge(self, function: Callable[[list[Any]], Any], kept: Kept) -> Any:
+    def merge(
+        self,
+        function: Callable[[list[Any]], Any],
+        kept: Kept,
+        digest: Callable[[Any], Any] | None = None,
+    ) -> Any:
         while len(kept) > 2:  # in a tree, as a cluster does
             kept = [function(kept[k : k + 2]) for k in range(0, len(kept), 2)]
-        return function(kept)
+        merged = function(kept)
+        return merged if digest is None else digest(merged)
 
     def gather(self, kept: Kept) -> list[Any]:
         return kept

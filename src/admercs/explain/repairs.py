@@ -42,7 +42,8 @@ class RepairWords:
             each["evidence_removed"] = removed
         texts = [each["text"] for each in made]
         rest = f"{removed / evidence:.0%} of the evidence would be gone"
-        if evidence - removed <= self._usual:
+        left = evidence - removed
+        if left <= self._usual + _LAST_DIGITS * math.ulp(evidence):
             rest = f"nothing about this {self._words.noun.singular} would be odd"
         if found.nodes:
             text = repair_sentence(texts, rest)

@@ -188,13 +188,23 @@ def merge_numbers(parts: Sequence[list[NumberCounts]]) -> list[NumberCounts]:
 
 
 def repeated_numbers(
-    counted: NumberCounts, column: ColumnSummary, settings: KeyColumns
-) -> Keys | None:
-    """Return the numbers that occur more than once; None if there are too many for a key."""
+    counted: Sequence[NumberCounts], n_present: Sequence[int], settings: KeyColumns
+) -> list[tuple[Keys | None, int]]:
+    """Return for each column the numbers that occur more than once, and how many were counted.
+
+    Instead of the numbers there is None where they are too many for a key.
+    """
+    return [
+        (_repeated(each, n, settings), int(each.n.sum()))
+        for each, n in zip(counted, n_present, strict=True)
+    ]
+
+
+def _repeated(counted: NumberCounts, n_present: int, settings: KeyColumns) -> Keys | None:
     repeated = counted.n > 1
     # A few texts may have the same number by chance.
     too_many = counted.n[repeated].sum() > 2 * settings.misused * counted.n.sum()
-    if too_many or counted.n_short < settings.short_share * column.n_present:
+    if too_many or counted.n_short < settings.short_share * n_present:
         return None
     return counted.number[repeated]
 

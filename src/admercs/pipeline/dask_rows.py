@@ -21,7 +21,7 @@ from admercs.facets import prepare
 from admercs.pipeline.cluster_run import ClusterRun, naming
 from admercs.pipeline.local_cluster import some_client
 from admercs.pipeline.model import Model
-from admercs.pipeline.rows import Function, Kept, Numbers, Piece, Rows, Work
+from admercs.pipeline.rows import Digest, Function, Kept, Numbers, Piece, Rows, Work
 from admercs.pipeline.score import score_cells, score_evidence, score_strongest, score_values
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
@@ -119,9 +119,12 @@ class RowsOnDask(Rows):
         """Return the k-th member of each result."""
         return [self._run.submit(getitem, future, k) for future in kept]
 
-    def merge(self, function: Callable[[list[Any]], Any], kept: Kept) -> Any:
+    def merge(
+        self, function: Callable[[list[Any]], Any], kept: Kept, digest: Digest | None = None
+    ) -> Any:
         """Merge the results of all partitions in a tree of tasks."""
-        return self._run.result(self._run.reduce(function, kept))
+        merged = self._run.reduce(function, kept)
+        return self._run.result(merged if digest is None else self._run.submit(digest, merged))
 
     def gather(self, kept: Kept) -> list[Any]:
         """Bring the results of all partitions to the client."""

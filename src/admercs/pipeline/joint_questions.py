@@ -10,12 +10,11 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from admercs.facets import FacetFrame
-from admercs.pipeline.rows import Rows
+from admercs.pipeline.rows import Digest, Rows
 from admercs.table.frame import Frame
 
 T = TypeVar("T")
 Merge = Callable[[list[Any]], Any]
-Answer = tuple[Merge, Any]  # with how it is merged with those of other pieces
 
 
 class Question(NamedTuple):
@@ -25,6 +24,15 @@ class Question(NamedTuple):
     merge: Merge  # of the answers of all pieces
     places: list[int]
     shared: tuple[Any, ...] = ()
+    digest: Digest | None = None  # what is needed of the merged answers, where these are large
+
+
+class Answer(NamedTuple):
+    """What pieces answer, with what is done with the answers of all pieces."""
+
+    merge: Merge
+    digest: Digest | None
+    value: Any
 
 
 Finder = Generator[Question, Any, T]
@@ -51,21 +59,26 @@ def _answers(rows: Rows, asked: list[Question]) -> list[Any]:
     places = sorted({place for each in asked for place in each.places})
     own = [(each, [places.index(place) for place in each.places]) for each in asked]
     parts = rows.look_at("columns", answer_questions, places, shared=(own,))
-    return [answer for _, answer in rows.merge(merge_answers, parts)]
+    answers: list[Any] = rows.merge(merge_answers, parts, digest_answers)
+    return answers
 
 
 def answer_questions(frame: Frame, asked: list[tuple[Question, list[int]]]) -> list[Answer]:
     """Answer questions about a piece of a table; each comes with where its columns are."""
     return [
-        (each.merge, each.function(FacetFrame(frame, (), own), *each.shared)) for each, own in asked
+        Answer(each.merge, each.digest, each.function(FacetFrame(frame, (), own), *each.shared))
+        for each, own in asked
     ]
 
 
 def merge_answers(parts: list[list[Answer]]) -> list[Answer]:
     """Merge the answers of several pieces."""
-    merges = [merge for merge, _ in parts[0]]
-    answers = zip(*parts, strict=True)
     return [
-        (merge, merge([answer for _, answer in each]))
-        for merge, each in zip(merges, answers, strict=True)
+        answers[0]._replace(value=answers[0].merge([each.value for each in answers]))
+        for answers in zip(*parts, strict=True)
     ]
+
+
+def digest_answers(answers: list[Answer]) -> list[Any]:
+    """Return what is needed of the merged answers."""
+    return [each.value if each.digest is None else each.digest(each.value) for each in answers]

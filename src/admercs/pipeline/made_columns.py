@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -103,18 +104,22 @@ def key_facets(summary: TableSummary, settings: KeyColumns | None) -> Finder[lis
     places = [j for j, column in enumerate(columns) if may_be_key(column, settings, texts)]
     if places:
         share = settings.most / summary.n_rows
-        counted = yield Question(count_numbers, merge_numbers, places, (settings, share))
+        n_present = [columns[j].n_present for j in places]
+        repeated = partial(repeated_numbers, n_present=n_present, settings=settings)
+        counted = yield Question(
+            count_numbers, merge_numbers, places, (settings, share), digest=repeated
+        )
         numbers = {
-            j: (found, int(each.n.sum()))
-            for j, each in zip(places, counted, strict=True)
-            if (found := repeated_numbers(each, columns[j], settings)) is not None
+            j: (found, n)
+            for j, (found, n) in zip(places, counted, strict=True)
+            if found is not None
         }
         wanted = [found for found, _ in numbers.values()]
         asked = Question(count_values, merge_values, list(numbers), (settings, wanted))
         values = (yield asked) if numbers else []
         for (j, (_, n)), counts in zip(numbers.items(), values, strict=True):
-            repeated = {value: count for value, count in counts.items() if count > 1}
-            facets.append(key_facet(j, columns[j], repeated, n, settings))
+            several = {value: count for value, count in counts.items() if count > 1}
+            facets.append(key_facet(j, columns[j], several, n, settings))
     return sorted((facet for facet in facets if facet is not None), key=lambda f: f.sources)
 
 

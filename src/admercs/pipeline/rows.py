@@ -29,6 +29,7 @@ MOST = 16  # … and no more columns, so that all threads have something to do
 
 Kept = list[Any]  # one result per piece, which stays where the piece is
 Function = Callable[..., Any]
+Digest = Callable[[Any], Any]  # of merged results
 Work = Callable[[list[int]], list[Any]]
 Numbers = Sequence[int] | None  # of columns; None: all
 
@@ -93,8 +94,13 @@ class Rows(ABC):
         """Return the k-th member of each result."""
 
     @abstractmethod
-    def merge(self, function: Callable[[list[Any]], Any], kept: Kept) -> Any:
-        """Merge the results of all pieces by an associative function of a list."""
+    def merge(
+        self, function: Callable[[list[Any]], Any], kept: Kept, digest: Digest | None = None
+    ) -> Any:
+        """Merge the results of all pieces by an associative function of a list.
+
+        Where what is merged is large, ``digest`` says where it lies what the caller needs of it.
+        """
 
     @abstractmethod
     def gather(self, kept: Kept) -> list[Any]:
@@ -214,9 +220,11 @@ class RowsInMemory(Rows):
         """Return the k-th member of the result."""
         return [kept[0][k]]
 
-    def merge(self, function: Callable[[list[Any]], Any], kept: Kept) -> Any:
+    def merge(
+        self, function: Callable[[list[Any]], Any], kept: Kept, digest: Digest | None = None
+    ) -> Any:
         """Return the only result."""
-        return kept[0]
+        return kept[0] if digest is None else digest(kept[0])
 
     def gather(self, kept: Kept) -> list[Any]:
         """Return the only result."""
