@@ -29,7 +29,7 @@ ADDED = {
     "large tables in less time": 350,
     "single rows in less time": 110,
     "many rows explained in less time": 110,
-    "keys and rows that repeat": 480,
+    "keys and rows that repeat": 492,
     "look-alikes and gaps in columns": 100,
     "parts of dates": 360,
     "beginnings and ends of texts": 130,

@@ -105,7 +105,10 @@ def test_texts_of_too_many_values_are_counted_in_pieces(monkeypatch: Any) -> Non
     assert keys(orders) == expected
     assert keys(orders, cuts=(1, 1500)) == expected
     # Texts that share a number by chance are told apart.
-    monkeypatch.setattr("admercs.pipeline.made_columns.repeated_numbers", lambda c, *_: c.number)
+    monkeypatch.setattr(
+        "admercs.pipeline.made_columns.repeated_numbers",
+        lambda counted, **_: [(each.number, int(each.n.sum())) for each in counted],
+    )
     assert keys(orders) == expected
 
 

@@ -47,6 +47,17 @@ def test_questions_of_a_round_are_one_reading() -> None:
     assert rows.looked == ((0, 1, 2), (1,), (1,))
 
 
+def test_what_is_needed_of_large_answers_is_decided_where_they_are() -> None:
+    def finder() -> Finder[int]:
+        found: int = yield Question(total, add_up, [0, 1], (1,), digest=max)
+        return found
+
+    table = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    rows = CountedRows(read_frame(table))
+    rows.summary("auto")
+    assert find_together(rows, [finder(), sums([0], 1)]) == [7, [3]]
+
+
 def test_without_questions_nothing_is_read() -> None:
     rows = CountedRows(read_frame(np.zeros((3, 2))))
     assert find_together(rows, [sums([0], 0)]) == [[1]]
