@@ -251,14 +251,15 @@ class Candidates:
     least: float = 1.75  # the least mean excess evidence of the rows of a candidate
     cap: float = 3.0  # the most that a single row counts in that mean
     min_columns: int = 3  # in a table of fewer columns no context is a candidate
+    # The share with which columns count by which the rows were chosen, and what follows from them …
+    own: Share = 0.25
+    others: int = 2  # … and the least number of further columns
 
 
 @dataclass(frozen=True)
 class Ranges:
     """A range of a leaf's target may be a candidate where the leaf as a whole is not."""
 
-    own: Share = 0.25  # the share with which the columns count by which the range was chosen
-    others: int = 2  # the least number of further columns
     share: float = 0.75  # the least rows of a range, as a share of the smallest leaf …
     min_rows: int = 8  # … and in rows
 

@@ -78,32 +78,35 @@ class ContextSearch:
         scale = excess_scale(self.rows, self.base, feedback)
         if self.n_columns < settings.min_columns or scale is None:
             return Contexts.none()
-        self._excess, self._least = (scale, settings.cap), settings.least
+        self._excess, self._settings = (scale, settings.cap), settings
         return self._search(feedback.ranges, smallest_leaf)
 
     def _search(self, settings: Ranges | None, smallest_leaf: int) -> Contexts:
-        forest, least, ranges = self.forest, self._least * UNIT, settings or Ranges()
+        forest, least, ranges = self.forest, self._settings.least * UNIT, settings or Ranges()
         kept = self.rows.keep("", excess_by_leaf, self.leaves, self.base, shared=self._excess)
         sums = self.rows.merge(np.add.reduce, kept)
         groups = self.is_leaf & ~self.is_whole & (sums >= least * forest.n)
         sums = np.bincount(self.whole, weights=sums, minlength=len(sums)).astype(np.int64)
         whole = self.is_whole & (sums >= least * forest.n)
-        # A missing value in a column of the conditions does not count against rows chosen by it.
-        gappy = self._with_gaps(np.flatnonzero(whole | groups).tolist())
+        # A missing value in a column of the conditions does not count against rows chosen by it,
+        # nor does all that follows from their columns: large orders have large totals.
+        bound, alone = self._with_relations(np.flatnonzero(whole | groups).tolist())
+        whole[alone] = groups[alone] = False
+        partly = self._with_gaps(np.flatnonzero(whole | groups).tolist()) | bound
         least_rows = max(ranges.min_rows, int(np.ceil(ranges.share * smallest_leaf)))
         # A range of a root is about its column alone, which has said so already.
         possible = self.is_whole & (forest.parent >= 0) & (sums >= least * least_rows)
         possible &= settings is not None
         leaves = np.flatnonzero(possible & ~whole).tolist()
-        chosen = self._own_columns(self._best_ranges(leaves, least_rows), ranges)
+        chosen = self._own_columns(self._best_ranges(leaves, least_rows))
         # Both at once: to learn what is left out the table has to be read.
-        self._leave_out(gappy | chosen)
+        self._leave_out(partly | chosen)
         late = []
-        for leaves, counts, excess in self._by_code(list(gappy)):
+        for leaves, counts, excess in self._by_code(list(partly)):
             for k in np.flatnonzero(excess.sum(axis=1) < least * counts.sum(axis=1)).tolist():
                 whole[leaves[k]] = groups[leaves[k]] = False
                 late += [leaves[k]] if possible[leaves[k]] else []
-        again = self._own_columns(self._best_ranges(late, least_rows), ranges)
+        again = self._own_columns(self._best_ranges(late, least_rows))
         self._leave_out(again)
         self.ranges = self._best_ranges(chosen | again, least_rows)
         # A group counts only where neither its leaf nor a range of it is a candidate.
@@ -117,17 +120,45 @@ class ContextSearch:
         found = {leaf: gaps.intersection(self.forest.condition_columns(leaf)) for leaf in leaves}
         return {leaf: (sorted(each), None) for leaf, each in found.items() if each}
 
-    def _own_columns(self, found: CodeRanges, ranges: Ranges) -> dict[int, Omission]:
+    def _with_relations(self, leaves: list[int]) -> tuple[dict[int, Omission], list[int]]:
+        """Return the leaves with conditions on columns of relations, and what follows from these.
+
+        Also return the leaves beside which there are not enough other columns.
+        """
+        named = {leaf: set(self.forest.condition_columns(leaf)) for leaf in leaves}
+        own = {leaf: self._following(columns) for leaf, columns in named.items()}
+        own = {leaf: columns for leaf, columns in own.items() if columns}
+        found = self._omissions(own)
+        return found, [leaf for leaf in own if leaf not in found]
+
+    def _following(self, columns: set[int]) -> set[int]:
+        """Return what follows from some columns by relations, these columns too; else nothing."""
+        found: set[int] = set()
+        ties = [{m, *of} for m, of in self.model.related.items() if m not in self.model.orders]
+        while more := [tie for tie in ties if tie & (columns | found) and not tie <= found]:
+            found = found.union(*more)
+        return found
+
+    def _own_columns(self, found: CodeRanges) -> dict[int, Omission]:
         """Return the columns by which ranges were chosen, where there are enough others."""
-        forest, most = self.forest, self.n_columns - ranges.others
+        forest = self.forest
         named = {leaf: {*forest.condition_columns(leaf), forest.tree_of(leaf)} for leaf in found}
+        named = {leaf: each | self._following(each) for leaf, each in named.items()}
         # A facet of such a column repeats what the column says.
         sources = [set(column.sources) for column in self.model.schema.used]
-        own = {
-            leaf: {m for m, each in enumerate(sources) if any(each & sources[k] for k in columns)}
-            for leaf, columns in named.items()
-        }
-        return {k: (sorted(each), 1 - ranges.own) for k, each in own.items() if len(each) <= most}
+        return self._omissions(
+            {
+                leaf: {
+                    m for m, each in enumerate(sources) if any(each & sources[k] for k in columns)
+                }
+                for leaf, columns in named.items()
+            }
+        )
+
+    def _omissions(self, own: dict[int, set[int]]) -> dict[int, Omission]:
+        """Return which columns count less about the rows of leaves, if there are enough others."""
+        share, most = 1 - self._settings.own, self.n_columns - self._settings.others
+        return {leaf: (sorted(each), share) for leaf, each in own.items() if len(each) <= most}
 
     def _leave_out(self, omissions: dict[int, Omission]) -> None:
         """From now on leave out some of the evidence about the rows of these leaves."""
@@ -155,7 +186,7 @@ class ContextSearch:
             columns = (self.model.schema.used[tree] for tree in self._tree[some].tolist())
             own = [len(each.categories) if each.role == "nominal" else 0 for each in columns]
             n_rows = counts.sum(axis=1).tolist()
-            ranges = best_ranges(counts, excess, np.array(own), self._least)
+            ranges = best_ranges(counts, excess, np.array(own), self._settings.least)
             for leaf, best, n in zip(some, ranges, n_rows, strict=True):
                 if best is not None and least_rows <= best.n_rows < n:
                     found[leaf] = best

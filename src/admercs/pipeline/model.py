@@ -11,7 +11,7 @@ import numpy as np
 
 from admercs.arrays import Bools, Floats, Ints, Keys
 from admercs.density.likelihoods import Likelihoods
-from admercs.facets.relations import RELATION, formula_of
+from admercs.facets.relations import RELATION, Formula, formula_of
 from admercs.facets.text_shape import TEXT_PARTS
 from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
@@ -95,17 +95,25 @@ class Model:
         }
 
     @cached_property
+    def formulas(self) -> dict[int, Formula]:
+        """The attributes that are relations, and what these say."""
+        facets = {m: self.schema.used[m].facet for m in self.related}
+        return {m: formula_of(facet) for m, facet in facets.items() if facet is not None}
+
+    @property
+    def orders(self) -> set[int]:
+        """The attributes that are orders: of these no value follows from another."""
+        return {m for m, each in self.formulas.items() if each.form == "order"}
+
+    @property
     def equations(self) -> list[int]:
         """The attributes that are exact equations."""
-        facets = {m: self.schema.used[m].facet for m in self.related}
-        formulas = {m: formula_of(facet) for m, facet in facets.items() if facet is not None}
-        return [m for m, each in formulas.items() if each.exact and each.form != "order"]
+        return [m for m, each in self.formulas.items() if each.exact and each.form != "order"]
 
-    @cached_property
+    @property
     def steps(self) -> dict[int, float]:
         """Of each relation, the size of a residual that is small in any case."""
-        facets = {m: self.schema.used[m].facet for m in self.related}
-        return {m: formula_of(facet).step for m, facet in facets.items() if facet is not None}
+        return {m: each.step for m, each in self.formulas.items()}
 
     @property
     def credited(self) -> Ints:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from admercs.arrays import Bools, Floats, Ints, ShortInts
-from admercs.facets.relations import days_per_step, formula_of
+from admercs.facets.relations import days_per_step
 from admercs.pipeline.model import Model
 
 
@@ -16,9 +16,7 @@ class RelatedCells:
 
     def __init__(self, model: Model) -> None:
         used = model.schema.used
-        self.cells = model.related
-        facets = {r: used[r].facet for r in self.cells}
-        self.formulas = {r: formula_of(facet) for r, facet in facets.items() if facet is not None}
+        self.cells, self.formulas = model.related, model.formulas
         self._origin = np.array([float(column.origin) for column in used])
         self._is_whole = np.array([column.display in ("integer", "date") for column in used])
         self._days = np.array([days_per_step(column.unit) for column in used])
