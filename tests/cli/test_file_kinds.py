@@ -197,7 +197,7 @@ def test_archives_that_hold_no_single_table(tmp_path):
         read(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n3\n")
-    with pytest.raises(UserError, match=r"t.zip, line 3: 1 fields where the header has 2"):
+    with pytest.raises(UserError, match=r"t.zip, line 3: 1 field where the header has 2"):
         read(path)
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(UserError, match=r"t.zip is damaged or was cut short"):

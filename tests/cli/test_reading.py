@@ -290,6 +290,12 @@ BAD = {
     "an empty file": (b"", "e.csv", "e.csv is empty"),
     "a header only": (b"a,b\n", "h.csv", "has no rows, only the columns a, b"),
     "a binary file": (bytes(range(256)) * 40, "b.csv", "is not a text file, though its name"),
+    "an open quote": (b'a,b\n1,2\n3,"x\n4,y\n', "q.csv", "line 3: a quote is not closed. Put"),
+    "a word after a quote": (
+        b'a,b\n1,"x"y\n2,z\n',
+        "w.csv",
+        "line 2: ',' expected after",
+    ),
     "a short line": (b"a,b,c\n1,2,3\n4,5\n", "r.csv", "line 3: 2 fields where the header has 3"),
     "a long line": (b"a,b\n1,2\n3,4\n5,6,7\n", "l.csv", "line 4: 3 fields where the header has 2"),
     "latin-1": (
@@ -298,7 +304,6 @@ BAD = {
         "line 2: byte 0xe9 is not utf-8",
     ),
     "a name twice": (b"a,b,a\n1,2,3\n", "d.csv", "the column 'a' more than once"),
-    "an open quote": (b'a,b\n1,"x\n2,3\n', "q.csv", "q.csv"),
     "no database": (b"nothing", "n.duckdb", "neither a DuckDB nor an SQLite file"),
     "broken parquet": (b"PAR1 and then nothing", "p.parquet", "cannot read p.parquet"),
     "broken json": (b'{"a": 1}\n{"a": \n', "j.jsonl", "cannot read j.jsonl"),

@@ -330,13 +330,15 @@ def _check_csv(path: Path, layout: CsvLayout) -> None:
                 if fields and len(fields) != width:
                     unclosed = " Is there an unclosed quote?" if reader.line_num > start else ""
                     raise UserError(
-                        f"{path}, line {start + skip}: {len(fields)} fields where the header has "
+                        f"{path}, line {start + skip}: {len(fields)} "
+                        f"field{'s' * (len(fields) != 1)} where the header has "
                         f"{width}.{unclosed} Put the line right, or say which delimiter separates "
                         "the fields (--delimiter)."
                     )
                 start = reader.line_num + 1
         except csv.Error as error:
-            raise UserError(f"{path}: {error}.") from error
+            what = "a quote is not closed" if "end of data" in str(error) else str(error)
+            raise UserError(f"{path}, line {start + skip}: {what}. Put the line right.") from error
 
 
 def _decoded(lines: Iterable[str], path: Path, encoding: str) -> Iterator[str]:

@@ -82,12 +82,12 @@ _LEARNING = f"""
 --novelty  the rows are known to be normal: trust all of them, and draw the line for new rows
 --reference FILE  learn from the rows of this file, which are known to be normal, and look at TABLE
 --fit-rows N  learn from a sample of N rows if there are more; all rows are scored
+--seed SEED  seed of that sample (default: 0)
 --dask  learn from all rows in worker processes that keep the table on disk; this is what happens
     above {FIT_ROWS:,} rows if admercs[dask] is installed. --no-dask: learn from a sample of
     {FIT_ROWS:,} rows then
 --memory SIZE  what those workers may use together, such as 4GB (default: all there is)
 --max-columns N  refuse wider tables (default: as many as there is memory for)
---seed SEED  seed of that sample (default: 0)
 """
 _READING = """
 --table NAME  the table of a database, or the sheet of a workbook by its name or number
@@ -123,13 +123,14 @@ _ROWS = """
 --top N  rows shown without --row (default: 5)
 --why N  reasons per row (default: 5)
 """
-_GENERAL = """
---noun NOUN  what rows are called in sentences, such as cars
---jobs N  threads (default: all)
+_NOUN = "--noun NOUN  what rows are called in sentences, such as cars\n"
+_JOBS = "--jobs N  threads (default: all)"
+_PRINTED = """
 --json  print JSON, for machines
 --quiet  print nothing but errors
 --debug  show a traceback when it fails
 """
+_GENERAL = f"{_NOUN}{_JOBS}{_PRINTED}"
 _COLUMNS = "columns (names separated by commas; can be repeated)"
 _NOMINAL = "--nominal COLUMNS  numbers that are only names, such as codes"
 _MODEL = "--model FILE  keep what was learned, for score"
@@ -140,9 +141,9 @@ _GROUPS = {
                "output": f"{_OUTPUTS}{_MODEL}", "general": _GENERAL},
     "score": {"reading": _READING, _COLUMNS: _ROLES, "output": _OUTPUTS, "general": _GENERAL},
     "explain": {"": _ROWS, "reading": _READING, _COLUMNS: _ROLES, "general": _GENERAL},
-    "patterns": {"": "--top N  patterns shown (default: 20)", "general": _GENERAL},
-    "info": {"general": _GENERAL},
-    "demo": {"": _FOLDER, "general": _GENERAL},
+    "patterns": {"": "--top N  patterns shown (default: 20)", "general": f"{_NOUN}{_PRINTED}"},
+    "info": {"general": _PRINTED},
+    "demo": {"": _FOLDER, "general": f"{_JOBS}{_PRINTED}"},
     "reproduce": {"": "--debug  show a traceback when it fails"},
     "completion": {"": "--debug  show a traceback when it fails"},
 }  # fmt: skip
