@@ -17,7 +17,7 @@ ADDED = {
     "what stands out in columns": 230,
     "workbooks, archives, lines before a header": 320,
     "facets": 450,
-    "settings that make no sense are named": 60,
+    "settings that make no sense are named": 80,
     "questions about columns in one reading": 60,
     "what texts resemble, columns that determine each other": 930,
     "repairs": 805,

@@ -30,7 +30,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     temporary = os.path.join(folder, f".admercs-{secrets.token_hex(8)}")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     # The system applies the umask here; asking for it would change it for other threads.
-    stream = os.fdopen(os.open(temporary, flags, 0o600 if is_device else 0o666), "wb", 1 << 20)
+    try:
+        handle = os.open(temporary, flags, 0o600 if is_device else 0o666)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+    stream = os.fdopen(handle, "wb", 1 << 20)
     try:
         if mode is not None and not is_device:
             os.chmod(temporary, stat.S_IMODE(mode))

@@ -1,7 +1,7 @@
 """A look inside a fitted detector: its trees, the leaves of rows, the likelihoods of values.
 
-For research on the method. There is a tree for each column of ``ADMERCS.columns_`` that is not set
-aside. Nodes are numbered over all trees; a node comes before those below it.
+For research on the method. There is a tree for each column in use and for each facet that is made
+of columns. Nodes are numbered over all trees; a node comes before those below it.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def leaves(model: ADMERCS, X: Any) -> ShortInts:
 
 
 def likelihoods(model: ADMERCS, X: Any) -> Floats:
-    """Return how likely each value is in its context: rows x columns in use, as log ω.
+    """Return how likely each value is in its context: rows x trees as in `leaves`, as log ω.
 
     This is what the context says by itself: before the value is compared with the whole table and
     before anomalous contexts and neighbouring rows count. A missing value has a likelihood too.

@@ -292,6 +292,12 @@ def test_parameters_of_the_detector_come_before_the_method() -> None:
         ("neighbours.isolation.power", float("inf"), "finite"),
         ("flagging.middle", 0.9, "above method.flagging.middle"),
         ("density.heavy_width", float("nan"), "above 0"),
+        ("border.zone", "wide", "a number"),
+        ("border", Tail(), "Border or None"),
+        ("trees", None, "Trees"),
+        ("trees.max_bins", "all", "a number or 'exact'"),
+        ("feedback.spread", "0.9", "a number or None"),
+        ("evidence", None, "Odds or NoisyOr"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_named(name: str, value: Any, allowed: str) -> None:
@@ -301,6 +307,7 @@ def test_a_setting_that_makes_no_sense_is_named(name: str, value: Any, allowed: 
 
 
 def test_all_methods_that_come_with_the_package_make_sense() -> None:
+    Method().change({"marginal": np.True_, "border.zone": np.int8(2)}).check()
     for benchmark in ("Campos", "CamposHD", "HiCS", "Synth-C", "Synth-C&S", "Synth-I"):
         Method.paper(benchmark).check()
     Method().check()

@@ -531,20 +531,39 @@ _HINTS = {n: typing.get_type_hints(kind, include_extras=True) for n, kind in _TY
 
 
 def _misfits(settings: Any, name: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield the numbers that make no sense: their names, and what they must be."""
+    """Yield the settings that make no sense: their names, and what they must be."""
     hints = _HINTS[type(settings).__name__]
     for each in dataclasses.fields(settings):
-        value, own = getattr(settings, each.name), f"{name}.{each.name}"
-        if dataclasses.is_dataclass(value):
+        value, own, hint = getattr(settings, each.name), f"{name}.{each.name}", hints[each.name]
+        # Numpy's own True has a shape, and is none of Python's numbers.
+        is_number = isinstance(value, numbers.Real) or getattr(value, "shape", None) == ()
+        kind = float if is_number else value if isinstance(value, str) else type(value)
+        if kind not in (choices := _choices(hint)):
+            yield own, value, " or ".join(map(_word, choices))
+        elif dataclasses.is_dataclass(value):
             yield from _misfits(value, own)
-        elif isinstance(value, numbers.Real):
-            allowed, fits = _allowed(hints[each.name])
+        elif is_number:
+            allowed, fits = _allowed(hint)
             if not fits(value):
                 yield own, value, allowed
     if isinstance(settings, Tail) and not settings.far < settings.near < settings.middle:
         yield f"{name}.near", settings.near, f"between {name}.far and {name}.middle"
     if isinstance(settings, Flagging) and not settings.middle < settings.high:
         yield f"{name}.high", settings.high, f"above {name}.middle"
+
+
+def _choices(hint: Any) -> list[Any]:
+    """Return what a setting may be: types, of numbers float alone, and texts."""
+    if typing.get_origin(hint) is Literal:
+        return list(typing.get_args(hint))
+    if typing.get_origin(hint) is Annotated or not typing.get_args(hint):
+        return [float if hint in (int, bool) or typing.get_args(hint) else hint]
+    return list(dict.fromkeys(c for each in typing.get_args(hint) for c in _choices(each)))
+
+
+def _word(choice: Any) -> str:
+    words = {float: "a number", type(None): "None"}
+    return words.get(choice) or (choice.__name__ if isinstance(choice, type) else repr(choice))
 
 
 def _allowed(hint: Any) -> tuple[str, Callable[[Any], bool]]:
