@@ -18,6 +18,7 @@ def rows() -> np.ndarray:
 def test_rows_end_where_the_nodes_send_them(rows: np.ndarray) -> None:
     model = ADMERCS().fit(rows)
     nodes, found = inspect.tree_nodes(model), inspect.leaves(model, rows)
+    assert any(node.children for node in nodes)
     roots = {node.target: node for node in nodes if node.parent is None}
     assert set(roots) == {column.name for column in model.columns_}
     for tree, column in enumerate(model.columns_):

@@ -81,9 +81,12 @@ def test_a_text_that_does_not_fit_its_country_is_found(
 def test_no_tree_splits_on_facets_of_its_own_column(fitted: tuple[pd.DataFrame, ADMERCS]) -> None:
     model = fitted[1].model_
     sources = [set(column.sources) for column in model.schema.used]
+    on_facets = 0
     for node in np.flatnonzero(model.forest.feature >= 0).tolist():
         feature, target = model.forest.feature[node], model.forest.tree_of(node)
         assert sources[feature].isdisjoint(sources[target])
+        on_facets += model.schema.used[feature].facet is not None
+    assert on_facets
 
 
 def test_one_cell_has_the_evidence_of_one_view(fitted: tuple[pd.DataFrame, ADMERCS]) -> None:

@@ -172,7 +172,8 @@ def test_a_column_that_changed_its_kind(fitted, new, message):
 )
 def test_a_column_that_changed_its_type_but_not_its_meaning(fitted, new):
     _, schema = _schema(a=fitted)
-    prepare(read_frame(pd.DataFrame({"a": new})), schema).block(0, 2)
+    block = prepare(read_frame(pd.DataFrame({"a": new})), schema).block(0, 2)
+    assert np.isnan(block[0]).tolist() == pd.isna(np.array(new, object)).tolist()
 
 
 def test_columns_that_do_not_match():

@@ -8,10 +8,10 @@ Cells that rank high should be wrong. Two kinds of evidence do not say so:
 - That a row is in an odd context, like odd rows or far from all others is said of the row, and not
   of any cell.
 
-The cells of a row have their notable evidence. All that is left of the row's evidence is spread
-evenly, as far as no cell is raised above 0.2, which many
-cells have anyway. What then still remains is credited to the strongest cell: it raises one cell
-and no ordinary ones. The cells of a row always add up to its evidence.
+The cells of a row have their notable evidence. All that is left of the row's evidence raises the
+lowest cells to a common level, of at most 0.2, which many cells have anyway. What then still
+remains is credited to the strongest cell: it raises one cell and no ordinary ones. The cells of a
+row always add up to its evidence.
 
 In a table of numbers alone all columns have evidence of the same kind, and every part of it is
 credited to the columns that it is about.
