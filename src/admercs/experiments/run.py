@@ -142,11 +142,11 @@ class _Progress:
         self._cost += task.cost
         spent = time.monotonic() - self._start
         pace = (spent + _TRUST) / (self._cost + _TRUST)
-        left = pace * (self._total - self._cost)
-        item = task.item
+        left = pace * max(0.0, self._total - self._cost)
+        item, n = task.item, len(task.points)
         self._say(
             f"[{self._done}/{self._n}] {item.benchmark} {item.name} v{item.version}: "
-            f"{task.algorithm}, {len(task.points)} settings; about {duration(left)} left"
+            f"{task.algorithm}, {n} setting{'s' * (n != 1)}; about {duration(left)} left"
         )
 
 
