@@ -9,6 +9,7 @@ import lzma
 import sqlite3
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -283,6 +284,15 @@ def test_sample_is_even_reproducible_and_in_order():
     assert x == sorted(x)
     assert x == again.column("x").to_pylist() != other.column("x").to_pylist()
     assert 20_000 < sum(x) / len(x) < 30_000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sample_of_a_table_that_was_made_with_the_same_seed_is_even(tmp_path, seed):
+    drawn = np.random.default_rng(seed).random(20_000)
+    pq.write_table(pa.table({"x": drawn}), tmp_path / "drawn.parquet")
+    with open_table([str(tmp_path / "drawn.parquet")], ReadOptions()) as table:
+        sample, _ = table.read(2000, seed=seed)
+    assert 0.45 < np.mean(sample.column("x").to_numpy()) < 0.55
 
 
 BAD = {

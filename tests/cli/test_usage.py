@@ -48,6 +48,7 @@ def test_help_needs_no_heavy_import():
         (("detect", "x.csv", "--contamination", "0.9"), "neither auto nor between 0 and 0.5"),
         (("detect", "x.csv", "--threshold", "1"), "not a score"),
         (("detect", "x.csv", "--fit-rows", "0"), "not a whole number from 1"),
+        (("detect", "x.csv", "--seed", "-1"), "not a whole number from 0"),
         (("detect", "x.csv", "--delimiter", "ab"), "not a single character"),
         (("detect", "x.csv", "--noun", ""), "'' is no word"),
         (("detect", "x.csv", "--out", "scores.xlsx"), "must end in .csv"),

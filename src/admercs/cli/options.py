@@ -238,7 +238,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "--threshold SCORE": {"type": _score},
     "--dask": {"action": argparse.BooleanOptionalAction},
     "--memory SIZE": {"default": "auto"},
-    "--seed SEED": {"type": int, "default": 0},
+    "--seed SEED": {"type": _whole_number(0), "default": 0},
     "--table NAME": {"dest": "table_name"},
     "--delimiter C": {"type": _delimiter},
     "--missing TEXT": {"action": "append", "default": []},
