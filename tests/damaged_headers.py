@@ -13,13 +13,13 @@ import numpy as np
 Json = Any  # a value of a header
 # What JSON's writer cannot make: the text of the header has them in the place of these marks.
 WRITTEN = {
-    '"@deep list"': "[" * 3000 + "]" * 3000,
-    '"@deep dict"': '{"a":' * 3000 + "1" + "}" * 3000,
-    '"@many digits"': "9" * 5000,
-    '"@long text"': '"' + "a" * 10**6 + '"',
-    '"@long list"': "[" + "1," * 10**5 + "1]",
-    '"@beyond float"': "-1e999",
-    '"@no number"': "NaN",
+    "@deep list": "[" * 3000 + "]" * 3000,
+    "@deep dict": '{"a":' * 3000 + "1" + "}" * 3000,
+    "@many digits": "9" * 5000,
+    "@long text": '"' + "a" * 10**6 + '"',
+    "@long list": "[" + "1," * 10**5 + "1]",
+    "@beyond float": "-1e999",
+    "@no number": "NaN",
 }
 OTHER_TYPES: list[Json] = [None, True, 1, 0.5, "x", [], {}, [1], {"a": 1}, [[[]]], *WRITTEN]
 NUMBERS: list[Json] = [
@@ -51,9 +51,10 @@ def _like_it(value: Json) -> list[Json]:
     if isinstance(value, bool):
         return [not value, int(value)]
     if isinstance(value, int | float):
-        near = [value + 1, value - 1, -value, 2 * value, value / 2, value * 10**6, float(value)]
-        up = math.nextafter(value, math.inf)
-        return [*near, up, str(value), *NUMBERS]
+        near = [value + 1, value - 1, -value, 2 * value, value * 10**6, str(value)]
+        if abs(value) < 2**1023:  # what is larger may be exchanged a second time, as it is
+            near += [value / 2, float(value), math.nextafter(value, math.inf)]
+        return [*near, *NUMBERS]
     if isinstance(value, str):
         cut = [value[:-1], value[1:], value + "x", value.upper(), value * 50, value + "\x00"]
         return [*cut, value[::-1], *TEXTS]
@@ -111,8 +112,9 @@ def change_place(header: Json, path: tuple[Any, ...], which: int) -> Json:
 def change_some(header: Json, rng: np.random.Generator) -> Json:
     """Return the header with one or two values that are others, or missing."""
     for _ in range(rng.integers(1, 3)):
-        changes = all_changes(header)
-        header = change_place(header, *changes[rng.integers(len(changes))])
+        places = list(all_places(header))
+        path = places[rng.integers(len(places))]
+        header = change_place(header, path, rng.integers(1 + len(_others(header, path))))
     return header
 
 
@@ -120,5 +122,5 @@ def header_text(header: Json) -> str:
     """Return a header as it is written, with what stands for the marks in it."""
     text = json.dumps(header)
     for mark, written in WRITTEN.items():
-        text = text.replace(mark, written)
+        text = text.replace(json.dumps(mark), written)
     return text

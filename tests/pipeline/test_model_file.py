@@ -24,6 +24,7 @@ from admercs.pipeline.model_file import HEADER, ModelFileError, load_model, save
 from admercs.pipeline.model_format import MEMBERS
 from admercs.pipeline.score import score_cells
 from admercs.table import read_frame
+from tests.damaged_headers import WRITTEN, change_some, header_text
 from tests.fuzz import (
     Damaged,
     Headers,
@@ -527,6 +528,14 @@ def test_relations_are_about_columns_that_are_used(with_facets: Path, tmp_path: 
     schema["order"].remove(1)
     pack(tmp_path / "model", members)
     refuse(tmp_path / "model", "schema|damaged")
+
+
+def test_damaged_headers_hold_what_no_writer_makes() -> None:
+    for mark, written in WRITTEN.items():
+        assert header_text({"a": mark}) == '{"a": ' + written + "}"
+    header, rng = {"a": [1, 10**400], "b": "x"}, np.random.default_rng(0)
+    texts = {header_text(change_some(header, rng)) for _ in range(1000)}
+    assert all(any(written in text for text in texts) for written in WRITTEN.values())
 
 
 @pytest.mark.parametrize(("kind", "n"), [(Damaged, 200), (Headers, 100)])

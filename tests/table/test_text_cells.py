@@ -43,6 +43,7 @@ def test_texts_are_kept() -> None:
     [
         lambda texts: pl.DataFrame({"a": texts}),
         lambda texts: pl.DataFrame({"b": [1] * len(texts), "a": texts})[:, [1]],
+        lambda texts: pl.DataFrame({"a\0b": texts}),
         lambda texts: pd.DataFrame({"a": pd.Series(texts, dtype=object)}),
         lambda texts: pd.DataFrame({"a": pd.Series(texts, dtype="str")}),
         lambda texts: pd.DataFrame({"a": pd.Series(texts, dtype="string")}),

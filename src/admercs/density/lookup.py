@@ -187,10 +187,16 @@ def runs_of_columns(kind: Array, columns: Ints) -> list[tuple[slice, int]]:
 
 def entries(likelihoods: Likelihoods, slot: int, x: Floats) -> Floats:
     """Return the entries of a continuous slot at some values, floor applied, not clipped at 0."""
+    return _entries(_only(likelihoods, slot), x)
+
+
+def _only(likelihoods: Likelihoods, slot: int) -> ReadyLikelihoods:
+    return make_ready(likelihoods._replace(slot=np.array([slot], dtype=np.int32)))
+
+
+def _entries(reading: ReadyLikelihoods, x: Floats) -> Floats:
     x = read_only(np.ascontiguousarray(x, dtype=np.float64))
-    out = np.empty(len(x))
-    only, nodes = np.array([slot], dtype=np.int32), np.zeros(len(x), dtype=np.int32)
-    reading = make_ready(likelihoods._replace(slot=only))
+    out, nodes = np.empty(len(x)), np.zeros(len(x), dtype=np.int32)
     _read_continuous(nodes, x, True, out, *_continuous_arrays(reading))
     return out
 
@@ -221,14 +227,14 @@ def typical_region(likelihoods: Likelihoods, slot: int) -> list[tuple[float, flo
     if likelihoods.log_floor[slot] >= typical:  # even an isolated value is typical
         return [(-np.inf, np.inf)]
     typical -= _NEARLY
-    x = _places(likelihoods, slot)
-    inside = entries(likelihoods, slot, x) >= typical
+    reading, x = _only(likelihoods, slot), _places(likelihoods, slot)
+    inside = _entries(reading, x) >= typical
     # Both ends are at the floor, so crossings come in pairs.
     crossings = np.flatnonzero(inside[1:] != inside[:-1])
     low, high, rising = x[crossings], x[crossings + 1], inside[crossings + 1]
     for _ in range(_HALVINGS):
         middle = low / 2 + high / 2
-        above = (entries(likelihoods, slot, middle) >= typical) == rising
+        above = (_entries(reading, middle) >= typical) == rising
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     ends = np.where(rising, high, low).tolist()
     return list(zip(ends[::2], ends[1::2], strict=True))

@@ -159,7 +159,8 @@ class TextCells:
         try:
             import pyarrow as pa
 
-            array: Any = series.to_arrow()
+            # Without its name: polars panics where that holds a NUL.
+            array: Any = series.alias("").to_arrow()
             if isinstance(array, pa.ChunkedArray):
                 array = array.combine_chunks()
             if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
