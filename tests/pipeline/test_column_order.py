@@ -114,6 +114,19 @@ def test_names_do_not_matter() -> None:
     np.testing.assert_array_equal(ADMERCS().fit(named).score_samples(named), plain)
 
 
+def test_names_settle_the_order_of_copies() -> None:
+    rng = np.random.default_rng(0)
+    whole, place = rng.integers(0, 90, 231), rng.choice(["low", "high"], 231)
+    columns = {"b": whole, "a": whole.astype(float), "kind": place, "class": place}
+    one = pd.DataFrame(columns).assign(more=rng.integers(0, 9, 231))
+    other = one[one.columns[::-1]]
+    first, second = ADMERCS().fit(one), ADMERCS().fit(other)
+    again = second.score_cells(other)[:, ::-1]
+    np.testing.assert_array_equal(first.score_cells(one), again)
+    assert [each.formula for each in first.relations_] == ["a = b"]
+    assert [each.formula for each in second.relations_] == ["a = b"]
+
+
 def test_last_digits_of_what_is_computed_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other versions of numpy give other last digits."""
     X = make_electric_vehicles(random_state=0).table

@@ -124,16 +124,21 @@ def key_facets(summary: TableSummary, settings: KeyColumns | None) -> Finder[lis
 
 
 def relation_facets(summary: TableSummary, settings: Relations | None) -> Finder[list[Facet]]:
-    """Find the relations between the numeric and date columns of a table."""
+    """Find the relations between the numeric and date columns of a table.
+
+    Names settle which of equal columns comes first.
+    """
+    columns = summary.columns
     places = [
         j
-        for j, column in enumerate(summary.columns)
-        if column.role == "numeric" and column.kind in RELATED and column.low != column.high
-    ]
+        for j in sorted(range(len(columns)), key=lambda j: columns[j].name)
+        if columns[j].role == "numeric" and columns[j].kind in RELATED
+        and columns[j].low != columns[j].high
+    ]  # fmt: skip
     if settings is None or len(places) < 2 or summary.n_rows < settings.min_rows:
         return []
     sample = yield Question(sample_numbers, merge_number_samples, places, (settings.rows,))
-    is_date = np.array([bool(summary.columns[j].unit) for j in places])
+    is_date = np.array([bool(columns[j].unit) for j in places])
     found = find_relations(sample.values, is_date, settings)
     if not found:
         return []
