@@ -133,6 +133,32 @@ def test_a_value_far_out_does_not_hide_the_others(value, side) -> None:
     assert any(text.endswith(f", far to the {side}") for text in shown)
 
 
+@pytest.mark.parametrize(
+    ("ends", "wrong"),
+    [
+        (["0001-01-01", "9999-12-31"], "not all years are 0600 to 9400"),
+        (["0700-01-01", "9300-12-31"], None),
+        ([-1e308, 1e308], "its numbers are too large"),
+        ([-1e299, 1e299], None),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(ends, wrong) -> None:
+    rng = np.random.default_rng(0)
+    if isinstance(ends[0], str):
+        column = rng.choice(np.array(ends, "M8[s]"), 200) + rng.integers(0, 90, 200) * 86_400
+    else:
+        column = rng.choice(ends, 200) * rng.uniform(0.5, 1, 200)
+    table = pd.DataFrame({"x": column, "y": rng.normal(size=200)})
+    model = ADMERCS().fit(table)
+    reasons = [reason for row in model.explain(table, top=None) for reason in row.reasons]
+    reason = next(reason for reason in reasons if reason.target == "x")
+    if wrong is None:
+        plot_reason(model.model_, reason).figure.canvas.draw()
+    else:
+        with pytest.raises(ValueError, match=f"Column 'x' cannot be drawn: {wrong}"):
+            plot_reason(model.model_, reason)
+
+
 def test_whether_there_is_a_value_takes_two_bars() -> None:
     rng = np.random.default_rng(0)
     towns = [f"a town with the long name {k}" for k in range(20)]

@@ -347,7 +347,7 @@ class ModelAccess:
     def visible_curve(self, node: int) -> Curve:
         """Return the stretch of a node's density that can be seen, its peak at 1."""
         x, heights = self.curve(node)
-        heights = heights / max(float(heights.max(initial=0.0)), 1e-300)
+        heights = heights / (float(heights.max(initial=0.0)) or 1.0)
         seen = np.flatnonzero(heights > NEGLIGIBLE)
         if not len(seen):
             return np.empty(0), np.empty(0)

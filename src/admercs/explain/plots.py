@@ -31,6 +31,8 @@ FAR = 10  # times the width of what is drawn
 MAX_LABEL = 18  # characters below a bar
 MAX_POINTS = 20_000
 MAX_TICKS = 30  # categories named on an axis
+# What matplotlib can show, with room beside it: its dates have the years 1 to 9999.
+FIRST_DATE, LAST_DATE, LARGEST = np.datetime64("0600-01-01"), np.datetime64("9400-01-01"), 1e300
 LEGEND = 0.35  # room above what is shown, as a part of its height
 
 
@@ -255,7 +257,13 @@ def _axis_values(words: ColumnWords, x: Floats, jitter: int | None = None) -> Ar
     column = words.column
     if column.display in {"date", "datetime"}:
         ticks = np.floor(x).astype(np.int64) + column.origin
-        return ticks.astype(f"datetime64[{column.unit or 's'}]")
+        dates = ticks.astype(f"datetime64[{column.unit or 's'}]")
+        if ((dates < FIRST_DATE) | (dates > LAST_DATE)).any():
+            years = f"{FIRST_DATE.astype('M8[Y]')} to {LAST_DATE.astype('M8[Y]')}"
+            raise ValueError(f"Column {column.name!r} cannot be drawn: not all years are {years}.")
+        return dates
+    if (abs(x) > LARGEST).any():
+        raise ValueError(f"Column {column.name!r} cannot be drawn: its numbers are too large.")
     spread = (x + column.origin) / _scale(words)[0]
     if jitter is not None and (column.role == "nominal" or column.distinct):
         gap = 1.0 if len(column.distinct) < 2 else float(np.diff(column.distinct).min())
