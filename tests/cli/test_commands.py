@@ -379,6 +379,7 @@ def test_a_million_categories(run, tmp_path):
 
 
 INTERRUPTED = """
+import signal
 import sys
 from admercs import ADMERCS
 from admercs.cli import main
@@ -386,6 +387,8 @@ def slow(*arguments):
     print("fitting", flush=True)
     while True:
         pass
+# A shell may have started the tests in the background, deaf to SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 ADMERCS.fit = slow
 sys.exit(main(sys.argv[1:]))
 """
@@ -406,7 +409,7 @@ def test_interrupting_ends_cleanly(tmp_path, people_csv, number, status):
         process.send_signal(number)
         _, err = process.communicate(timeout=20)
     finally:
-        process.kill()  # a shell may have started the tests in the background, deaf to SIGINT
+        process.kill()
     assert process.returncode == status
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
