@@ -26,10 +26,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from admercs import ADMERCS, inspect
+from admercs.explain import RowExplanation
+from admercs.explain.plots import plot_cells, plot_context, plot_row
 from admercs.facets import prepare
 from admercs.method.settings import Method
 from admercs.pipeline.fit import fit_model
@@ -201,8 +205,13 @@ def use(path: Path, table: Any, rng: np.random.Generator) -> str:
 
 
 def explain(detector: ADMERCS, table: Any, rng: np.random.Generator) -> None:
-    """Say all that can be said of a table, and describe some contexts."""
-    assert len(str(detector.explain(table))) > 0
+    """Say all that can be said of a table, describe some contexts, and draw now and then."""
+    rows = detector.explain(table)
+    assert len(str(rows)) > 0
+    assert len(json.dumps(rows.to_dict(), allow_nan=False)) > 0
+    assert len(rows.to_frame()) == sum(len(row.reasons) for row in rows)
+    if rng.random() < 0.02:
+        draw(detector, [row for row in rows if row.reasons], table)
     assert len(detector.report(table, rows=10).html()) > 1000
     repairs = detector.repair(table)
     assert len(repairs if isinstance(repairs, dict) else repairs.columns) > 5
@@ -214,6 +223,20 @@ def explain(detector: ADMERCS, table: Any, rng: np.random.Generator) -> None:
     some = rng.permutation(leaves)[:10].tolist()
     assert all(str(detector.describe_context(leaf)) for leaf in some)
     assert inspect.leaves(detector, table).shape == inspect.likelihoods(detector, table).shape
+
+
+def draw(detector: ADMERCS, rows: list[RowExplanation], table: Any) -> None:
+    """Draw a row, the cells of some, and a context; what cannot be drawn is said."""
+    pictures: list[tuple[Any, ...]] = [(plot_row, detector.model_, row) for row in rows[:1]]
+    pictures += [(plot_cells, rows)] if rows else []
+    pictures += [(plot_context, detector.model_, each, table) for each in detector.contexts_[:1]]
+    for plot, *arguments in pictures:
+        try:
+            np.ravel(plot(*arguments))[0].figure.canvas.draw()
+        except ValueError as error:
+            if "cannot be drawn" not in str(error):
+                raise
+        plt.close("all")
 
 
 # --------------------------------------------------------------------------------------- mutations
@@ -499,6 +522,7 @@ CASES: dict[str, Callable[[Path], Any]] = {"files": Damaged, "headers": Headers,
 def run_batch(kind: str, first: int, stop: int) -> None:
     """Run some cases in this process; a line each says what came of them."""
     warnings.simplefilter("ignore")
+    mpl.use("Agg")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory() as folder:
         cases = CASES[kind](Path(folder))

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -22,6 +23,10 @@ def twice(x: float) -> float:
 
 def half(x: float) -> float:
     return x / 2
+
+
+def element(array: Any, place: Any) -> float:
+    return array[place]
 
 
 @pytest.fixture
@@ -139,3 +144,22 @@ def test_a_full_disk(tmp_path: Path, n_bytes: int) -> None:
     assert child.stderr.count("Compiled code cannot be") == 1
     assert not list(tmp_path.rglob("*.nbc"))
     assert len(list(tmp_path.rglob("*.nbi"))) == 2 * (n_bytes > 0)
+
+
+BEYOND = """
+import numpy as np
+from admercs._compile import kernel
+from tests.test_compile import element
+
+try:
+    kernel(element)(np.zeros(3), np.uint64(3))
+except IndexError:
+    print("out of bounds")
+"""
+
+
+def test_bounds_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
+    """Fuzzing finds what compiled code reads outside of its arrays."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_BOUNDSCHECK": "1"}
+    child = [sys.executable, "-c", BEYOND]
+    assert subprocess.check_output(child, env=env, text=True) == "out of bounds\n"
