@@ -49,7 +49,7 @@ from admercs.table.prepared import Prepared
 from admercs.table.row_keys import key_rows
 from admercs.trees.forest import Leaves, find_leaves
 
-BLOCK = 32768  # rows, and fewer …
+BLOCK = 65536  # rows, and fewer …
 CELLS, FEWEST = 1 << 20, 8192  # … where they have more cells, but not too few
 
 LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep | RelationStep
