@@ -80,7 +80,8 @@ def make_table(n: int = 240, seed: int = 0) -> pd.DataFrame:
 def make_facets(n: int = 400, seed: int = 0) -> pd.DataFrame:
     """Return columns with facets of all kinds: texts, numbers and dates in texts, relations."""
     rng = np.random.default_rng(seed)
-    net, city, owner = np.round(rng.lognormal(4, 1, n), 2), *rng.integers(0, [[8], [70]], (2, n))
+    net, owner = np.round(rng.lognormal(4, 1, n), 2), rng.integers(0, 70, n)
+    city = owner % 8
     ordered = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D")
     shipped = ordered + pd.to_timedelta(rng.integers(0, 9, n), unit="D")
     # Three quarters of the calls are in the evening of a weekday, around the tenth of some months.
@@ -113,6 +114,7 @@ def make_facets(n: int = 400, seed: int = 0) -> pd.DataFrame:
         table.loc[rng.integers(0, n, 3), column] = value
     table.loc[rng.integers(0, n, 3), ["city", "owner"]] = ["Antwerpn", "Z F."]
     table.loc[rng.integers(0, n, 9), "zip"] = None
+    table.loc[np.argsort(city, kind="stable")[:: n // 24], "plate"] = "none"
     table.loc[7, "number"] = table.loc[3, "number"]
     return table
 

@@ -18,6 +18,7 @@ from admercs.facets.determination import (
     merge_counts,
     merge_pairs,
     sample_pairs,
+    scattered_values,
 )
 from admercs.method.settings import Determined
 from admercs.table.values import from_objects
@@ -151,6 +152,33 @@ def test_several_columns_clear_those_that_a_wrong_one_contradicts():
     assert np.flatnonzero(cells.any(axis=1)).tolist() == [7]
     assert cells[7].argmin() == 0
     assert cells[7, 0] < 1.9 * cells[7, 1:].min()
+
+
+def scattered(rows):
+    others = len(rows[0]) - 1
+    counts = count_pairs(columns_of(rows), [(0, 1 + k) for k in range(others)])
+    return scattered_values(counts, Determined())
+
+
+def test_a_value_that_was_written_into_rows_of_others_is_scattered():
+    def rows_of(zips):
+        return [(zips(k), f"city {k % 50}", f"state {k % 50 // 5}") for k in range(500)]
+
+    right = rows_of(lambda k: f"{k % 100:05}")
+    written = rows_of(lambda k: "01907" if k % 23 == 0 else f"{k % 100:05}")
+    assert scattered(right) == {}
+    assert scattered(written) == {"01907": 22}
+    # One column alone says little, and a few rows differ by chance.
+    assert scattered([row[:2] for row in written]) == {}
+    assert scattered(rows_of(lambda k: "01907" if k % 59 == 0 else f"{k % 100:05}")) == {}
+
+
+def test_a_value_with_many_values_of_its_own_is_not_scattered():
+    """A county of many towns: they differ as those of all counties do, but they are its own."""
+    counties = ["Orange"] * 40 + [f"county {k % 40}" for k in range(400)]
+    rows = [(county, f"town {k % 40} of {county}", f"mayor {k % 40} of {county}")
+            for k, county in enumerate(counties)]  # fmt: skip
+    assert scattered(rows) == {}
 
 
 def test_the_strongest_are_chosen():

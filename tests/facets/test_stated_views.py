@@ -88,6 +88,30 @@ def test_no_training_row_is_needed_to_know_a_rule() -> None:
     assert model.score_cells(new)[3, 2] > 4
 
 
+def test_a_value_that_was_written_into_rows_of_others(tmp_path: Path) -> None:
+    """Its rows have nothing in common; what follows from it elsewhere does not follow here."""
+    k = np.arange(1200)
+    shops = pd.DataFrame({
+        "zip": 10_000 + 7 * (k % 400),
+        "city": [f"{CITIES[c % len(CITIES)]} {'NSEW'[c // len(CITIES) % 4]}" for c in k % 40],
+        "state": [f"{chr(65 + s)}{chr(75 + s)}" for s in k % 40 // 5],
+        "size": np.random.default_rng(0).normal(100, 10, len(k)).round(1),
+    })  # fmt: skip
+    shops.loc[k % 57 == 5, "zip"] = 11_907
+    model = ADMERCS().fit(shops)
+    cells = model.score_cells(shops)[:, 0]
+    rows = np.flatnonzero(k % 57 == 5)
+    assert set(np.argsort(-cells)[: len(rows)]) == set(rows)
+    said = {reason.text for row in model.top(shops, 3) for reason in row.reasons}
+    assert (
+        f"Rows with the same zip mostly agree in city and state, but the {len(rows)} rows with zip "
+        "= 11907 do not."
+    ) in said
+    model.save(tmp_path / "shops.admercs")
+    again = ADMERCS.load(tmp_path / "shops.admercs")
+    assert np.array_equal(again.score_cells(shops)[:, 0], cells)
+
+
 def test_model_file(fitted: tuple[pd.DataFrame, ADMERCS], tmp_path: Path) -> None:
     shops, model = fitted
     model.save(tmp_path / "shops.admercs")

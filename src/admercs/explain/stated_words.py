@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from admercs.explain.column_words import join
 from admercs.explain.sentences import Noun, either_sentence
 from admercs.facets.determined_columns import contradictions
 from admercs.facets.look_alikes import Spelling, spelling_by
-from admercs.facets.repeated_keys import REPEATS
+from admercs.facets.repeated_keys import REPEATS, SCATTERED
 from admercs.table.columns import Column, Facet
+from admercs.table.summary import text_category
 
 LONGEST, WIDEST = 60, 30  # characters of a text that a sentence shows, or a list of them
 STRONG = 0.5  # other columns are named if they say at least this share of what the first says
@@ -45,12 +47,14 @@ def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: No
         return _spelling_sentence(column.facet, cell, names[0])
     if column.facet.kind == REPEATS:
         return _repeats_sentence(column.facet, cell, names[0], noun)
+    if column.facet.kind == SCATTERED:
+        return _scattered_sentence(column.facet, cell, names, noun)
     return _determined_sentence(column.facet, cell, names, noun)
 
 
 def stated_expectation(column: Column, cell: StatedCell) -> str:
     """Return what a facet expects where it states that something is odd."""
-    if column.facet is None or column.facet.kind == REPEATS:
+    if column.facet is None or column.facet.kind in (REPEATS, SCATTERED):
         return "a value of its own"
     if (value := stated_value(column.facet, cell)) is not None:
         return cut(value)
@@ -95,14 +99,32 @@ def often(n: int) -> str:
     return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
+def _counted(facet: Facet, cell: StatedCell) -> int:
+    """Return how often the value of a cell occurs in the training table."""
+    return {text_category(value): n for value, n in facet.settings[1]}.get(cell.texts[0] or "", 1)
+
+
 def _repeats_sentence(facet: Facet, cell: StatedCell, name: str, noun: Noun) -> str:
     n, known = facet.settings
-    count = {str(value): count for value, count in known}.get(cell.texts[0] or "", 1)
+    count = _counted(facet, cell)
     training = "" if cell.is_training else "training "
     unique = n - sum(count for _, count in known)
     text = f"{name} is unique in {unique:,} {training}{noun.plural}"
     there = "" if cell.is_training else " there"
     return f"{text}, but {cut(cell.texts[0] or '')} occurs {often(count)}{there}."
+
+
+def _scattered_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: Noun) -> str:
+    value = cell.texts[0] or ""
+    n, (name, *others) = _counted(facet, cell), names
+    more = [f"{len(others) - 3:,} more columns"] if len(others) > 4 else []
+    those = join([*others[: 3 if more else 4], *more], "and")
+    training = "" if cell.is_training else "training "
+    who = f"{noun.plural[:1].upper()}{noun.plural[1:]} with the same {name}"
+    return (
+        f"{who} mostly agree in {those}, but the {n:,} {training}{noun.plural} with {name} = "
+        f"{cut(value)} do not."
+    )
 
 
 def _determined_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: Noun) -> str:

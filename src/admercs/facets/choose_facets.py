@@ -19,9 +19,11 @@ from admercs.facets.determination import (
     merge_counts,
     merge_pairs,
     sample_pairs,
+    scattered_values,
 )
 from admercs.facets.determined_columns import determined_facet
 from admercs.facets.look_alikes import spelling_facet
+from admercs.facets.repeated_keys import scattered_facet
 from admercs.facets.text_shape import tokens_of, tokens_repeat
 from admercs.method.settings import Columns, Facets
 from admercs.table.columns import Facet
@@ -101,11 +103,17 @@ def find_determined(
         return ()
     counts = rows.look(counts_of_piece, merge_counts, (strongest, 2 * chosen.max_values))
     by_target: dict[int, list[tuple[int, Determiner]]] = {}
+    by_source: dict[int, dict[int, PairCounts]] = {}
     for (a, b), count in zip(strongest, counts, strict=True):
         by_target.setdefault(b, []).append((a, learn_determiner(count, strengths[a, b])))
-    return tuple(
-        determined_facet(target, determiners, chosen.prior)
-        for target, determiners in by_target.items()
+        by_source.setdefault(a, {})[b] = count
+    scattered = [
+        scattered_facet((a, *of_a), summary.columns[a], scattered_values([*of_a.values()], chosen))
+        for a, of_a in sorted(by_source.items())
+    ]
+    return (
+        *(determined_facet(b, determiners, chosen.prior) for b, determiners in by_target.items()),
+        *(facet for facet in scattered if facet is not None),
     )
 
 

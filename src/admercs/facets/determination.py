@@ -18,6 +18,11 @@ with s the share of the most frequent value among the other rows of the group an
     log ω = Σ w log p / √max(1, Σ w).
 
 A column that is wrong itself contradicts all others; those it contradicts agree among themselves.
+
+The rows with one value a of column A have a λ of their own, with their share of the most frequent
+value of B in place of D. Where it is near 0 in all columns B that A determines, and their values
+there mostly occur in other rows, the rows of a have no more in common than any rows: a is
+*scattered*, it was written into rows of others.
 """
 
 from __future__ import annotations
@@ -193,11 +198,41 @@ def merge_counts(parts: Sequence[list[PairCounts]]) -> list[PairCounts]:
     return merged
 
 
-def learn_determiner(counts: PairCounts, strength: float) -> Determiner:
-    """Turn the counts of all pairs of values into what one column says about the other."""
+def _by_group(counts: PairCounts) -> dict[str, dict[str | None, int]]:
     by_group: dict[str, dict[str | None, int]] = defaultdict(dict)
     for (a, b), count in counts.items():
         by_group[a][b] = count
+    return by_group
+
+
+def scattered_values(counts: Sequence[PairCounts], settings: Determined) -> dict[str, int]:
+    """Return the values of A whose rows have nothing in common, and how many rows have each.
+
+    The counts are those of A beside each column that it determines, of which there are several.
+    """
+    found: dict[str, int] = {}
+    for k, pairs in enumerate(counts if len(counts) > 1 else ()):
+        in_table: defaultdict[str, int] = defaultdict(int)
+        for (_, b), count in pairs.items():
+            if b is not None:
+                in_table[b] += count
+        whole = (max(in_table.values()) - 1) / max(1, sum(in_table.values()) - 1)
+        most = whole + settings.scattered * (1 - whole)
+        here = {}
+        for a, group in _by_group(pairs).items():
+            known = {b: count for b, count in group.items() if b is not None}
+            n, reach = sum(known.values()), sum(map(in_table.__getitem__, known))
+            if n < settings.scattered_rows or max(known.values()) - 1 > most * (n - 1):
+                continue
+            if n <= settings.least * reach:  # else these values of B are a's own, if many
+                here[a] = sum(group.values())
+        found = {a: n for a, n in here.items() if k == 0 or a in found}
+    return dict(sorted(found.items()))
+
+
+def learn_determiner(counts: PairCounts, strength: float) -> Determiner:
+    """Turn the counts of all pairs of values into what one column says about the other."""
+    by_group = _by_group(counts)
     groups, agreeing, rows = {}, 0, 0
     for a in sorted(by_group):
         known = {b: count for b, count in by_group[a].items() if b is not None}

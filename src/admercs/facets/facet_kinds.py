@@ -31,7 +31,14 @@ from admercs.facets.relations import (
     residual_column,
 )
 from admercs.facets.repeated_keys import KINDS as KEY_KINDS
-from admercs.facets.repeated_keys import REPEATS, PlainKnown, repeats_make_sense, repeats_of
+from admercs.facets.repeated_keys import (
+    REPEATS,
+    SCATTERED,
+    PlainKnown,
+    repeats_make_sense,
+    repeats_of,
+    scattered_of,
+)
 from admercs.facets.text_shape import text_length, text_part
 from admercs.facets.value_kind import KIND_WORDS, OTHER, value_kind
 from admercs.table.columns import Facet
@@ -87,6 +94,11 @@ FACETS: dict[str, FacetKind] = {
     },
     REPEATS: FacetKind(
         "repetitions of {}", repeats_of, KEY_KINDS, "float",
+        settings=(int, PlainKnown), make_sense=repeats_make_sense,
+        is_condition=False, is_stated=True,
+    ),
+    SCATTERED: FacetKind(
+        "the rows that share {}", scattered_of, KINDS, "float", n_more=100,
         settings=(int, PlainKnown), make_sense=repeats_make_sense,
         is_condition=False, is_stated=True,
     ),

@@ -8,7 +8,8 @@ are not.
 Names and amounts that repeat by nature mostly do so twice. Where most values occur once and the
 others often, and hardly any twice, a few values were written into rows of others.
 
-With n values, r of which occur more than once, each of these has ω = r / n.
+With n values, r of which occur more than once, each of these has ω = r / n. The same holds for
+values that are *scattered*, see `determination`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from admercs.table.summary import ColumnSummary, text_category
 from admercs.table.text_cells import TextCells
 from admercs.table.values import Kind, RawColumn
 
-REPEATS = "repeats"
+REPEATS, SCATTERED = "repeats", "scattered"
 KINDS: tuple[Kind, ...] = ("text", "integer", "float")
 Value = str | int | float
 _VALUES: dict[Kind, Callable[[Any], Value]] = {"text": str, "integer": int, "float": float}
@@ -110,6 +111,20 @@ def some_repeat(counts: Mapping[Value, int], n: int, settings: KeyColumns) -> bo
         and n_twice <= settings.twice * n_repeated
         and 2 * max(counts.values()) <= n_repeated
     )
+
+
+def scattered_facet(
+    sources: tuple[int, ...], column: ColumnSummary, counts: Mapping[str, int]
+) -> Facet | None:
+    """Return the facet of values that were written into rows of others, if there are any.
+
+    The first source is their column, the others are those that follow from it.
+    """
+    if not counts or column.kind not in _VALUES:
+        return None
+    known = tuple((_VALUES[column.kind](value), count) for value, count in counts.items())
+    settings = (column.n_present, known)
+    return Facet(SCATTERED, sources, settings, is_condition=False, is_stated=True)
 
 
 def is_unique(facet: Facet, settings: KeyColumns) -> bool:
@@ -259,15 +274,20 @@ def repeats_of(name: str, column: RawColumn | TextCells, n: int, known: PlainKno
     else:
         numbers = [value for value, _ in known if not isinstance(value, str)]
         is_known = np.zeros(len(missing), np.bool_)
-        if column.kind != "empty" and numbers:
+        if column.kind in KINDS and numbers:
             is_known = np.isin(column.values, numbers, kind="sort")
     values = np.zeros(len(missing))
     values[is_known & ~missing] = math.log(sum(count for _, count in known) / n) if known else 0.0
     return RawColumn(name, "float", values)
 
 
+def scattered_of(name: str, column: RawColumn | TextCells, *settings: Any) -> RawColumn:
+    """Return log ω of each value, as `repeats_of` does; other sources are there to be named."""
+    return repeats_of(name, column, *settings[-2:])
+
+
 def repeats_make_sense(n_sources: int, n: int, known: PlainKnown) -> bool:
     """Say whether settings, read from a file, can be computed with."""
     counts = [count for _, count in known]
     in_range = all(not isinstance(v, int) or -(2**63) <= v < 2**64 for v, _ in known)
-    return n_sources == 1 and sum(counts) <= n and min((*counts, 2 * n)) > 1 and in_range
+    return n_sources >= 1 and sum(counts) <= n and min((*counts, 2 * n)) > 1 and in_range

@@ -6,7 +6,7 @@ import numpy as np
 
 from admercs.arrays import Floats, Ints, ShortInts
 from admercs.facets.calendar_parts import CALENDAR
-from admercs.facets.repeated_keys import REPEATS
+from admercs.facets.repeated_keys import REPEATS, SCATTERED
 from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import Model
 from admercs.pipeline.related_cells import RelatedCells
@@ -34,7 +34,9 @@ class CellChanges:
         ):
             first.setdefault(used[m].sources[0], m)
         facets = {m: column.facet for m, column in enumerate(used) if column.facet is not None}
-        unknown = {m for m, facet in facets.items() if facet.kind in (REPEATS, *CALENDAR)}
+        unknown = {
+            m for m, facet in facets.items() if facet.kind in (REPEATS, SCATTERED, *CALENDAR)
+        }
         cells = {m: first[each.sources[0]] for m, each in enumerate(used)
                  if m not in unknown and each.sources[0] in first}  # fmt: skip
         self.cell_of = np.array([cells.get(m, m) for m in range(len(used))])
