@@ -263,14 +263,15 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
 
     def _adopt_fitted(self, fitted: Fitted) -> None:
         flagging = fitted.model.method.flagging
-        threshold = self._threshold(fitted.quantiles, flagging)
+        n_rows = fitted.model.n_rows
+        threshold = self._threshold(fitted.quantiles, flagging, n_rows)
         is_automatic = self.contamination == "auto"
         lines = {
             "offset": -threshold,
             "suspicious_line": min(threshold, suspicious_from(fitted.quantiles, flagging))
             if is_automatic
             else threshold,
-            "value_line": automatic_threshold(fitted.value_quantiles, flagging),
+            "value_line": automatic_threshold(fitted.value_quantiles, flagging, n_rows),
         }
         self._adopt(fitted.model, fitted.n_iter, lines)
 
@@ -284,10 +285,10 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
         return self
 
-    def _threshold(self, quantiles: Quantiles, flagging: Flagging) -> float:
+    def _threshold(self, quantiles: Quantiles, flagging: Flagging, n_rows: int) -> float:
         """Return the evidence from which a row is flagged."""
         if self.contamination == "auto":
-            return automatic_threshold(quantiles, flagging)
+            return automatic_threshold(quantiles, flagging, n_rows)
         if isinstance(self.contamination, dict):
             return stated_threshold(self.contamination)
         return float(quantiles(np.array([1 - float(self.contamination)]))[0])

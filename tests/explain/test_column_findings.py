@@ -71,12 +71,17 @@ def test_a_second_form_and_negative_numbers_in_parentheses_are_said():
     rng = np.random.default_rng(0)
     given = rng.normal(100, 80, 300)
     money = [f"${x:.2f}" if x >= 0 else f"(${-x:.2f})" for x in given]
+    large = [f"{x:,.2f}" if x >= 0 else f"({-x:,.2f})" for x in 100 * given]
     share = [f"{x:.2f}" + "%" * (k % 4 == 1) for k, x in enumerate(rng.uniform(10, 20, 300))]
     table = pd.DataFrame({"money": money, "share": share, "group": rng.choice(["a", "b"], 300)})
+    table["large"] = large
     model = ADMERCS().fit(table)
     findings = {key: str(each) for key, each in found(model, table).items()}
     assert findings["money", "reading"] == (
         "read as numbers in $ with parentheses for negative ones"
+    )
+    assert findings["large", "reading"] == (
+        "read as numbers with commas between thousands and parentheses for negative ones"
     )
     assert findings["share", "exceptions"].startswith("225 numbers and 75 texts, such as ")
     lost = pd.DataFrame(model.score_cells(table), columns=table.columns)["share"]

@@ -71,7 +71,7 @@ def test_as_counted_row_by_row(rows):
         expected = 0.0
         if a in usual:
             n, c, n_usual = len(groups[a]), groups[a].count(b), groups[a].count(usual[a])
-            if c < n_usual or b is None:
+            if n_usual > 1 and (c < n_usual or b is None):
                 share = n_usual / (n - 1)
                 p = (c - 1 + PRIOR * exceptions) / (n - 1 + PRIOR)
                 expected = share * math.log(p) / math.sqrt(max(1, share))

@@ -62,8 +62,9 @@ def test_sentences(fitted: tuple[pd.DataFrame, ADMERCS]) -> None:
     usual, count = group.mode()[0], int((group == group.mode()[0]).sum())
     (row,) = model.explain(shops.iloc[[TYPO]], top=1)
     text = row.reasons[0].text
+    how = "typically" if count >= 0.9 * len(group) else "mostly"
     assert text == (
-        f"Rows with zip = {shops['zip'][TYPO]} typically have city = {usual} "
+        f"Rows with zip = {shops['zip'][TYPO]} {how} have city = {usual} "
         f"({count} of {len(group)}), but this row has city = {shops['city'][TYPO]}."
     )
     assert row.reasons[0].value == shops["city"][TYPO]
@@ -86,6 +87,33 @@ def test_no_training_row_is_needed_to_know_a_rule() -> None:
     new.iloc[3, 2] = next(city for city in CITIES if city != new.iloc[3, 2])
     assert model.score_cells(new)[:, 2].argmax() == 3
     assert model.score_cells(new)[3, 2] > 4
+
+
+def test_a_misspelt_word_is_put_right_as_it_would_be_written() -> None:
+    rng = np.random.default_rng(0)
+    names = [[*"ABC"], ["Peeters", "Janssens", "Mertens"]]
+    name = np.array([" ".join(map(rng.choice, names)) for _ in range(400)], dtype=object)
+    name[7] = "B Peetres"
+    people = pd.DataFrame({"size": rng.normal(100, 10, 400), "name": name})
+    (row,) = ADMERCS().fit(people).top(people, 1)
+    often = sum("Peeters" in each for each in name)
+    said = f"name: 'Peetres' in 'B Peetres' occurs once and resembles 'Peeters' ({often} times)."
+    assert row.reasons[0].text == said
+    assert row.repairs[0].expected == "B Peeters"
+
+
+def test_a_value_that_another_row_has_and_no_more_determines_nothing() -> None:
+    """Of two rows with one ticket that differ nobody knows which one is right."""
+    k = np.arange(600)
+    table = pd.DataFrame({
+        "ticket": [f"T{i // 2}" for i in k],
+        "boat": [f"B{i // 2 % 30}" for i in k],
+        "size": np.random.default_rng(0).normal(size=len(k)),
+    })  # fmt: skip
+    table.loc[10, "boat"] = "B17"
+    model = ADMERCS().fit(table)
+    said = [each.text for row in model.top(table, 20) for each in row.reasons]
+    assert not [text for text in said if "(1 of" in text and "ticket" in text]
 
 
 def test_a_value_that_was_written_into_rows_of_others(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from admercs.method.threshold import automatic_threshold, suspicious_from
 
 
 def threshold(evidence: np.ndarray, flagging: Flagging | None = None) -> float:
-    return automatic_threshold(lambda levels: np.quantile(evidence, levels), flagging or Flagging())
+    return automatic_threshold(
+        lambda levels: np.quantile(evidence, levels), flagging or Flagging(), len(evidence)
+    )
 
 
 def test_it_is_the_formula() -> None:
@@ -57,6 +59,14 @@ def test_obvious_anomalies_are_flagged_though_they_are_more_than_one_per_cent() 
 def test_a_heavy_tail_alone_flags_one_per_cent_at_most(sigma: float) -> None:
     evidence = np.random.default_rng(0).lognormal(sigma=sigma, size=20_000)
     assert (evidence > threshold(evidence)).mean() <= 0.01
+
+
+@pytest.mark.parametrize("n", [100, 150, 199, 200, 312, 999])
+def test_one_per_cent_is_no_row_more(n: int) -> None:
+    evidence = np.random.default_rng(0).lognormal(sigma=1.5, size=n)
+    line = suspicious_from(lambda levels: np.quantile(evidence, levels), Flagging())
+    assert np.count_nonzero(evidence > line) > n // 100
+    assert np.count_nonzero(evidence > threshold(evidence)) == n // 100
 
 
 def test_without_any_evidence_nothing_is_flagged() -> None:

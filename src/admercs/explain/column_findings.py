@@ -20,7 +20,7 @@ from admercs.explain.model_words import ModelWords
 from admercs.explain.records import Record, label_text
 from admercs.explain.repeated_rows import RepetitionWatch
 from admercs.explain.scored_rows import ScoredTable, raw_texts
-from admercs.explain.stated_words import often, shortened, spelling_of_facet
+from admercs.explain.stated_words import as_written, often, shortened, spelling_of_facet
 from admercs.facets.look_alikes import LookAlike, fold
 from admercs.method.tail import TailStep
 from admercs.table.columns import Column
@@ -182,9 +182,9 @@ class ColumnWatch:
         parts = []
         for text in order[:_NAMED]:
             found = known[text]
-            whole = found.text == text
-            what = f"'{shortened(text)}'" if whole else f"'{found.text}' in '{shortened(text)}'"
-            resembles = f"resembles '{shortened(found.other)}' ({found.n_other:,} times)"
+            own, other, _ = as_written(found, text)
+            what = f"'{shortened(text)}'" if own == text else f"'{own}' in '{shortened(text)}'"
+            resembles = f"resembles '{shortened(other)}' ({found.n_other:,} times)"
             parts.append(f"{what} ({_how_often(seen[text])}) {resembles}")
         if len(order) > _NAMED:
             n = len(order) - _NAMED
@@ -227,12 +227,12 @@ def reading_text(column: Column) -> str:
     if form.kind == "number":
         if form.prefix or form.suffix:
             parts.append(f"in {form.prefix or form.suffix}")
-        if form.decimal == ",":
-            parts.append("with a decimal comma")
+        signs = ["a decimal comma"] if form.decimal == "," else []
         if form.group:
-            parts.append(f"with {_GROUP_WORDS[form.group]} between thousands")
+            signs.append(f"{_GROUP_WORDS[form.group]} between thousands")
         if column.reading.bracketed:
-            parts.append("with parentheses for negative ones")
+            signs.append("parentheses for negative ones")
+        parts += [f"with {join(signs, 'and')}"] if signs else []
         other = "," if form.decimal == "." else "."
         unsure = f"the sign could be a decimal one as well (--decimal {other})"
     else:

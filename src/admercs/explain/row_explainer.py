@@ -327,7 +327,9 @@ class RowExplainer:
         """Add the nearest training row, and in what it differs."""
         nearest, apart = self.access.nearest_row(self._profile[:, [row]])
         names = self._foremost_names(apart) if apart.any() else []
-        label, far = self.rows.names(nearest), bool(self._is_far[row])
+        # A row that differs in one column only is much like it, however few of them there are.
+        far = bool(self._is_far[row] and np.count_nonzero(apart) > 1)
+        label = self.rows.names(nearest)
         text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
         return replace(reason, rows=(nearest,), labels=(label,), text=text)
 

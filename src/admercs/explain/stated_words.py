@@ -6,9 +6,9 @@ import re
 from typing import NamedTuple
 
 from admercs.explain.column_words import join
-from admercs.explain.sentences import Noun, either_sentence
+from admercs.explain.sentences import TYPICALLY, Noun, either_sentence
 from admercs.facets.determined_columns import contradictions
-from admercs.facets.look_alikes import Spelling, spelling_by
+from admercs.facets.look_alikes import LookAlike, Spelling, spelling_by
 from admercs.facets.repeated_keys import REPEATS, SCATTERED
 from admercs.table.columns import Column, Facet
 from admercs.table.summary import text_category
@@ -56,17 +56,20 @@ def stated_expectation(column: Column, cell: StatedCell) -> str:
     """Return what a facet expects where it states that something is odd."""
     if column.facet is None or column.facet.kind in (REPEATS, SCATTERED):
         return "a value of its own"
-    if (value := stated_value(column.facet, cell)) is not None:
-        return cut(value)
-    found = spelling_of_facet(column.facet).look_alike(cell.texts[0] or "")
-    return f"{quoted(found.other)} for {quoted(found.text)}" if found else ""
+    text = cell.texts[0] or ""
+    if column.facet.kind == "spelling" and (found := _look_alike(column.facet, text)):
+        own, other, _ = as_written(found, text)
+        if own != text:
+            return f"{quoted(other)} for {quoted(own)}"
+    return cut(stated_value(column.facet, cell) or "")
 
 
 def stated_value(facet: Facet, cell: StatedCell) -> str | None:
     """Return the value that a facet expects where it states that a cell is odd, if it knows it."""
     if facet.kind == "spelling":
-        found = spelling_of_facet(facet).look_alike(cell.texts[0] or "")
-        return found.other if found and found.text == cell.texts[0] else None
+        text = cell.texts[0] or ""
+        found = _look_alike(facet, text)
+        return as_written(found, text)[2] if found else None
     if facet.kind == "determined":
         known = contradictions(cell.texts, facet)
         return known[0].group.usual if known else None
@@ -75,18 +78,38 @@ def stated_value(facet: Facet, cell: StatedCell) -> str | None:
 
 def _spelling_sentence(facet: Facet, cell: StatedCell, name: str) -> str:
     text = cell.texts[0]
-    found = None if text is None else spelling_of_facet(facet).look_alike(text)
+    found = None if text is None else _look_alike(facet, text)
     if found is None or text is None:
         raise ValueError("a text resembles nothing")
-    # The words of a text are known in lower case; they are shown as they are written there.
-    own = re.search(rf"\b{re.escape(found.text)}\b", text, re.IGNORECASE)
-    shown = own[0] if own and found.text != text else text
+    shown, other, _ = as_written(found, text)
     place = "" if shown == text else f" in {quoted(text)}"
     often = "occurs once" if found.n == 1 else f"occurs {found.n:,} times"
     if not cell.is_training and found.n == 1:
         often = "is rare"  # it was seen once or never
-    resembles = f"resembles {quoted(found.other)} ({found.n_other:,} times)"
+    resembles = f"resembles {quoted(other)} ({found.n_other:,} times)"
     return f"{name}: {quoted(shown)}{place} {often} and {resembles}."
+
+
+def _look_alike(facet: Facet, text: str) -> LookAlike | None:
+    return spelling_of_facet(facet).look_alike(text)
+
+
+def as_written(found: LookAlike, text: str) -> tuple[str, str, str]:
+    """Return what resembles something, that, and the text with that in its place.
+
+    Words are known in lower case; they are shown as large or small as the one in the text.
+    """
+    own = None
+    if found.text != text:
+        own = re.search(rf"\b{re.escape(found.text)}\b", text, re.IGNORECASE)
+    if own is None:
+        return text, found.other, found.other
+    word, other = own[0], found.other
+    if word.isupper():
+        other = other.upper()
+    elif word[0].isupper():
+        other = other[:1].upper() + other[1:]
+    return word, other, text[: own.start()] + other + text[own.end() :]
 
 
 def spelling_of_facet(facet: Facet) -> Spelling:
@@ -133,6 +156,7 @@ def _determined_sentence(facet: Facet, cell: StatedCell, names: list[str], noun:
     who = f"{noun.plural[:1].upper()}{noun.plural[1:]} with {names[first.source]} = "
     usual = f"{names[0]} = {cut(group.usual)} ({group.n_usual:,} of {group.n:,})"
     but = f"has {names[0]} = {cut(value)}" if value is not None else f"has no {names[0]}"
-    text = f"{who}{cut(first.value)} typically have {usual}, but this {noun.singular} {but}."
+    how = "typically" if group.n_usual >= TYPICALLY * group.n else "mostly"
+    text = f"{who}{cut(first.value)} {how} have {usual}, but this {noun.singular} {but}."
     strong = [each for each in others if each.weight >= STRONG * first.weight]
     return text + either_sentence([names[each.source] for each in strong])

@@ -93,23 +93,36 @@ def find_determined(
     share = n_rows / summary.n_rows
     shared = (columns, pairs, share, 2 * chosen.max_values)
     tables = rows.look(pairs_of_piece, merge_tables, shared)
-    limits = (share * chosen.max_values, chosen.min_repeats, smallest_leaf)
-    strengths = {
-        pair: dependence(table, *limits) for pair, table in zip(pairs, tables, strict=True)
+    most = share * chosen.max_values
+    known = {
+        pair: (table, strength)
+        for pair, table in zip(pairs, tables, strict=True)
+        if (strength := dependence(table, most, chosen.scattered_repeats, smallest_leaf))
     }
     names = [column.name for column in summary.columns]
+    strengths = {
+        pair: dependence(table, most, chosen.min_repeats) for pair, (table, _) in known.items()
+    }
     strongest = choose_pairs(strengths, names, chosen)
-    if not strongest:
+    # Of each column those that follow from it.
+    turned = choose_pairs(
+        {(b, a): strength for (a, b), (_, strength) in known.items()}, names, chosen
+    )
+    wanted = [*strongest, *((a, b) for b, a in turned if (a, b) not in strongest)]
+    if not wanted:
         return ()
-    counts = rows.look(counts_of_piece, merge_counts, (strongest, 2 * chosen.max_values))
+    found = rows.look(counts_of_piece, merge_counts, (wanted, 2 * chosen.max_values))
+    counts = dict(zip(wanted, found, strict=True))
     by_target: dict[int, list[tuple[int, Determiner]]] = {}
+    for a, b in strongest:
+        determiner = learn_determiner(counts[a, b], strengths[a, b])
+        by_target.setdefault(b, []).append((a, determiner))
     by_source: dict[int, dict[int, PairCounts]] = {}
-    for (a, b), count in zip(strongest, counts, strict=True):
-        by_target.setdefault(b, []).append((a, learn_determiner(count, strengths[a, b])))
-        by_source.setdefault(a, {})[b] = count
+    for b, a in turned:
+        by_source.setdefault(a, {})[b] = counts[a, b]
     scattered = [
         scattered_facet((a, *of_a), summary.columns[a], scattered_values([*of_a.values()], chosen))
-        for a, of_a in sorted(by_source.items())
+        for a, of_a in by_source.items()
     ]
     return (
         *(determined_facet(b, determiners, chosen.prior) for b, determiners in by_target.items()),

@@ -241,6 +241,8 @@ def learn_determiner(counts: PairCounts, strength: float) -> Determiner:
             continue
         usual = min(known, key=lambda b: (-known[b], b))
         agreeing, rows = agreeing + known[usual] - 1, rows + sum(known.values()) - 1
+        if known[usual] < 2:  # no other row confirms it
+            continue
         others = {b: c for b, c in by_group[a].items() if b != usual and c > 1}
         others = dict(sorted(others.items(), key=lambda each: (each[0] is not None, each)))
         groups[a] = Group(usual, n, known[usual], others)

@@ -58,13 +58,14 @@ class Determined:
     # A column determines another one as far as it removes the other's exceptions from its most
     # frequent value: completely is 1.
     least: Share = 0.5
-    min_repeats: float = 1.25  # the least rows of its values, on average
+    min_repeats: float = 3.0  # the least rows of its values, on average
     most: int = 5  # the columns that speak about another one at most
     prior: float = 2.0  # the rows as which the exceptions of all other groups count in a group
     # A value whose rows agree hardly more than all rows do, in all columns that its own column
     # determines, was written into rows of others: up to so much, in so many rows at least.
     scattered: Share = 0.1
-    scattered_rows: int = 10
+    scattered_rows: int = 20
+    scattered_repeats: float = 1.25  # such a column may repeat as little as that
     max_values: int = 100_000  # a column of more distinct values determines nothing
     # Pairs of columns are first compared in groups of about so many rows, …
     sample: int = 20_000

@@ -18,17 +18,20 @@ Quantiles = Callable[[Floats], Floats]
 N_SHARES = 100  # of rows that may stand out
 
 
-def automatic_threshold(quantiles: Quantiles, flagging: Flagging) -> float:
+def automatic_threshold(quantiles: Quantiles, flagging: Flagging, n_rows: int) -> float:
     """Return the evidence from which a row is flagged, given the quantiles of evidence.
 
     It is the evidence that an ordinary row exceeds with a chance of 1 in 500 if evidence has an
     exponential tail. If more than 1% of the rows exceed that, the tail is heavier. Then the rows
     are flagged that stand out: the largest share of them, at most a quarter, whose last row has
     1.8 times the evidence that a quarter more rows have at least. If no rows stand out, 1% are
-    flagged.
+    flagged, and never more, but for one row of a small table.
     """
     exponential = suspicious_from(quantiles, flagging)
-    top = float(quantiles(np.array([1 - flagging.share]))[0])
+    most = max(1, int(flagging.share * n_rows))
+    # Just above the row that follows the flagged ones.
+    level = (n_rows - 1 - most + flagging.share) / max(1, n_rows - 1)
+    top = float(quantiles(np.array([max(0.0, level)]))[0])
     if top <= exponential:
         return exponential
     shares = np.geomspace(1 - flagging.high, flagging.share, N_SHARES)
