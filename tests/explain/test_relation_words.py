@@ -90,6 +90,18 @@ def test_a_broken_relation_is_told(
     assert sum(told.cells.values()) == pytest.approx(told.evidence)
 
 
+@pytest.mark.parametrize("row", [TOTAL, AMOUNT])
+def test_a_broken_equation_has_the_odds_of_an_error(
+    model: ADMERCS, orders: pd.DataFrame, row: int
+) -> None:
+    (told,) = model.explain(orders.iloc[[row]], top=None)
+    reason = max(told.reasons, key=lambda each: each.evidence if each.kind == "relation" else 0.0)
+    assert reason.evidence >= -np.log(reason.likelihood) > 6
+    less = ADMERCS(method=Method().change({"relations.odds": 0.1})).fit(orders)
+    (before,) = less.explain(orders.iloc[[row]], top=None)
+    assert told.evidence - before.evidence == pytest.approx(np.log(10), abs=0.5)
+
+
 def test_wrong_values_come_first(model: ADMERCS, orders: pd.DataFrame) -> None:
     ranks = np.argsort(np.argsort(-model.scores_, kind="stable"), kind="stable")
     assert max(ranks[[TOTAL, GIRTH, AMOUNT]]) < 4

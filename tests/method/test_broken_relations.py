@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from admercs.method.ancestor import discount
 from admercs.method.broken_relations import Look, RelationStep
 from admercs.method.settings import Relations
 from admercs.method.views import ANCESTOR, MARGINAL, OWN, RELATION, BlockViews
@@ -145,6 +146,30 @@ def test_cells_of_an_equation_that_holds_count_once() -> None:
     views = views_of([-1, -1, -1, -1, -9, 0], [-7, -7, -5, -6, 0, 0])
     apply(views, equations=(4,))
     np.testing.assert_array_equal(np.sort(views.marginal[:3, 0]), [-7, -5, 0])
+    assert views.log_omega.min() == pytest.approx(discount(np.array(-9.0), 10.0))
+
+
+def evidence(log_omega: float, odds: float) -> float:
+    return float(np.log1p(odds * np.expm1(-log_omega)))
+
+
+@pytest.mark.parametrize("residual", [-3.5, -9.0, -60.0])
+def test_a_broken_equation_is_as_likely_an_error_as_not_before_looking(residual: float) -> None:
+    views = views_of([-1, -1, -3, -1, residual, 0], [0] * 6)
+    apply(views, equations=(4,))
+    credited = views.log_omega[:, 0].argmin()
+    # What counts later on are the odds of 0.1 : 1, with which the step was made.
+    counted = evidence(views.log_omega[credited, 0], 0.1)
+    assert counted == pytest.approx(evidence(residual, Relations().odds))
+    views = views_of([-1, -1, -3, -1, residual, 0], [0] * 6)
+    apply(views)
+    assert views.log_omega.min() == residual
+
+
+def test_an_equation_says_no_less_than_a_rare_value() -> None:
+    views, related = views_of([-1, -1, -1, -1, -9, 0], [0] * 6), Fake(CELLS)
+    settings = Relations(odds=0.01)
+    RelationStep(related, (4,), np.ones(6, bool), look_up({}), 0.1, settings).apply(views)
     assert views.log_omega.min() == -9
 
 

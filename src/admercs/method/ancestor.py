@@ -82,7 +82,7 @@ def list_odder(there, own, marginal, leaf, has, odds, odder, least):  # type: ig
 
 
 def discount(log_omega: Floats, odds: float) -> Floats:
-    """Return the log ω that a leaf needs for the evidence of an ancestor with this log ω."""
+    """Return the log ω that has, by the usual odds, the evidence of this one by `odds` of them."""
     return -np.log1p(odds * np.expm1(-log_omega))
 
 

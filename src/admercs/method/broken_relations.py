@@ -11,6 +11,9 @@ relations that it explains.
 
 Net, vat and total of a large order are one oddity, not three. Of the cells of an exact equation
 that holds, the whole table's view counts for the least likely only.
+
+How many rows break an equation says how frequent errors are, and not how unlikely a right value is:
+no right value breaks it. So a broken equation has other odds than a rare value, mostly 1 : 1.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from admercs.arrays import Bools, Floats, Ints, ShortInts
+from admercs.method.ancestor import discount
+from admercs.method.odds import MOST
 from admercs.method.settings import Relations
 from admercs.method.views import MARGINAL, RELATION, BlockViews
 
@@ -75,8 +80,9 @@ class RelationStep:
     ) -> None:
         self._related, self._cells, self._equations = related, related.cells, equations
         self._has_marginal, self._look, self._odds = has_marginal, look, odds
-        self._holds = log(settings.holds)
-        self._enough = float(self._evidence(np.array(self._holds)))
+        self._holds, self._times = log(settings.holds), max(1.0, settings.odds / odds)
+        holds = np.array([self._holds])
+        self._enough = {r: float(self._evidence(self._weighed(r, holds))[0]) for r in self._cells}
         self._of_cell: dict[int, list[int]] = {}
         for r, cells in self._cells.items():
             for m in cells:
@@ -88,6 +94,8 @@ class RelationStep:
         for m in np.flatnonzero(self._has_marginal).tolist():
             np.minimum(lowest[m], views.marginal[m], out=lowest[m])
         broken = self._broken(views, lowest)
+        for r in self._equations:
+            lowest[r] = self._weighed(r, lowest[r])
         self._count_once(views, lowest, broken)
         rows = np.flatnonzero(np.any(list(broken.values()), axis=0))
         if len(rows):
@@ -143,7 +151,7 @@ class RelationStep:
                 at = change.row[chosen]
                 least, speaks = np.zeros(len(at)), np.full(len(at), change.relation)
                 for r, after in change.left.items():
-                    explained = open_[r][at] & (after[chosen] < self._enough)
+                    explained = open_[r][at] & (after[chosen] < self._enough[r])
                     explained |= r == change.relation
                     lower = explained & (log_omega[r, at] < least)
                     least[lower], speaks[lower] = log_omega[r, at[lower]], r
@@ -173,12 +181,19 @@ class RelationStep:
                 for other in self._of_cell[m]:
                     if other != r:
                         rest = self._related.residual(other, some)
-                        seen = self._evidence(self._look(other, at[other], rest))
+                        seen = self._weighed(other, self._look(other, at[other], rest))
+                        seen = self._evidence(seen)
                         after[other] = np.where(np.isnan(rest), 0.0, seen)
                 removed[np.isnan(value)] = _NEVER
                 some[m] = own
                 yield Change(r, m, row, removed, after)
 
+    def _weighed(self, relation: int, log_omega: Floats) -> Floats:
+        """Return log ω of residuals; that of an equation is lowered to what its odds make of it."""
+        if relation not in self._equations:
+            return log_omega
+        return discount(np.maximum(log_omega, -MOST), self._times)
+
     def _evidence(self, log_omega: Floats) -> Floats:
         """Return the evidence of likelihoods."""
-        return np.log1p(self._odds * np.expm1(np.minimum(-log_omega, 700.0)))
+        return np.log1p(self._odds * np.expm1(np.minimum(-log_omega, MOST)))

@@ -106,6 +106,10 @@ class Parts(NamedTuple):
         if model.method.ancestor is not None:
             by_ancestor = self.speaker == ANCESTOR
             log_omega[by_ancestor] = undiscount(log_omega[by_ancestor], model.method.ancestor.odds)
+        if self.relation is not None and model.method.relations is not None:
+            times = max(1.0, model.method.relations.odds / odds_of(model.method))
+            by_equation = (self.speaker == RELATION) & np.isin(self.relation, model.equations)
+            log_omega[by_equation] = undiscount(log_omega[by_equation], times)
         return log_omega
 
 
