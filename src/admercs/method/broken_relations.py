@@ -12,8 +12,8 @@ relations that it explains.
 Net, vat and total of a large order are one oddity, not three. Of the cells of an exact equation
 that holds, the whole table's view counts for the least likely only.
 
-How many rows break an equation says how frequent errors are, and not how unlikely a right value is:
-no right value breaks it. So a broken equation has other odds than a rare value, mostly 1 : 1.
+How many rows break an exact relation says how frequent errors are, and not how unlikely a right
+value is: no right value breaks it. So a broken one has other odds than a rare value, 1 : 1.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ class Related(Protocol):
     @property
     def cells(self) -> Mapping[int, Sequence[int]]:
         """The cells of each relation."""
+
+    @property
+    def exact(self) -> Collection[int]:
+        """The relations that no right value breaks."""
 
     def plain(self, relation: int, block: Floats) -> list[Floats]:
         """Return the cells of a relation (from attributes x rows) as numbers or days."""
@@ -94,7 +98,7 @@ class RelationStep:
         for m in np.flatnonzero(self._has_marginal).tolist():
             np.minimum(lowest[m], views.marginal[m], out=lowest[m])
         broken = self._broken(views, lowest)
-        for r in self._equations:
+        for r in self._related.exact:
             lowest[r] = self._weighed(r, lowest[r])
         self._count_once(views, lowest, broken)
         rows = np.flatnonzero(np.any(list(broken.values()), axis=0))
@@ -189,8 +193,8 @@ class RelationStep:
                 yield Change(r, m, row, removed, after)
 
     def _weighed(self, relation: int, log_omega: Floats) -> Floats:
-        """Return log ω of residuals; that of an equation is lowered to what its odds make of it."""
-        if relation not in self._equations:
+        """Return log ω of residuals, lowered for an exact relation to what its odds make of it."""
+        if relation not in self._related.exact:
             return log_omega
         return discount(np.maximum(log_omega, -MOST), self._times)
 

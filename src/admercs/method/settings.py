@@ -343,7 +343,7 @@ class Relations:
     least_explained: Share = 0.75  # … and the least share of their variance that it explains
     # A residual of this share of the target's spread is small, whatever the others are.
     step: float = 0.01
-    # The odds that a row is wrong that breaks an equation; those of a rare value are `Odds.odds`.
+    # The odds that a row is wrong that breaks an exact relation; a rare value has `Odds.odds`.
     odds: float = 1.0
     # A relation holds where its residual is at least this likely. Where it does not, one of its
     # cells has the evidence; with S the share of rows with a residual as far out, ω >= S ** power.

@@ -100,17 +100,22 @@ class Model:
         facets = {m: self.schema.used[m].facet for m in self.related}
         return {m: formula_of(facet) for m, facet in facets.items() if facet is not None}
 
-    @property
+    @cached_property
     def orders(self) -> set[int]:
         """The attributes that are orders: of these no value follows from another."""
         return {m for m, each in self.formulas.items() if each.form == "order"}
 
-    @property
+    @cached_property
+    def exact(self) -> list[int]:
+        """The attributes that are exact relations: equations and orders."""
+        return [m for m, each in self.formulas.items() if each.exact]
+
+    @cached_property
     def equations(self) -> list[int]:
         """The attributes that are exact equations."""
-        return [m for m, each in self.formulas.items() if each.exact and each.form != "order"]
+        return [m for m in self.exact if m not in self.orders]
 
-    @property
+    @cached_property
     def steps(self) -> dict[int, float]:
         """Of each relation, the size of a residual that is small in any case."""
         return {m: each.step for m, each in self.formulas.items()}

@@ -17,6 +17,7 @@ class RelatedCells:
     def __init__(self, model: Model) -> None:
         used = model.schema.used
         self.cells, self.formulas = model.related, model.formulas
+        self.exact, self._equations = model.exact, model.equations
         self._origin = np.array([float(column.origin) for column in used])
         self._is_whole = np.array([column.display in ("integer", "date") for column in used])
         self._days = np.array([days_per_step(column.unit) for column in used])
@@ -73,12 +74,13 @@ class RelatedCells:
     ) -> tuple[Floats, Bools]:
         """Return what cells of rows should be by the relations that speak about them, or NaN.
 
-        `relation` (attributes x rows) says which do, −1: none. Also return which are exact.
+        `relation` (attributes x rows) says which do, −1: none. Also return which are equations: an
+        order only says how far a value may go.
         """
         speaks, right = relation[cell, row], np.full(len(cell), np.nan)
         exact = np.zeros(len(cell), bool)
         for r in np.unique(speaks[speaks >= 0]).tolist():
-            exact[speaks == r] = self.formulas[r].exact
+            exact[speaks == r] = r in self._equations
             plain = self.plain(r, block)
             for place, m in enumerate(self.cells[r]):
                 some = np.flatnonzero((speaks == r) & (cell == m))

@@ -108,8 +108,8 @@ class Parts(NamedTuple):
             log_omega[by_ancestor] = undiscount(log_omega[by_ancestor], model.method.ancestor.odds)
         if self.relation is not None and model.method.relations is not None:
             times = max(1.0, model.method.relations.odds / odds_of(model.method))
-            by_equation = (self.speaker == RELATION) & np.isin(self.relation, model.equations)
-            log_omega[by_equation] = undiscount(log_omega[by_equation], times)
+            exact = (self.speaker == RELATION) & np.isin(self.relation, model.exact)
+            log_omega[exact] = undiscount(log_omega[exact], times)
         return log_omega
 
 
