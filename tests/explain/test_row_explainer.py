@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from admercs import ADMERCS
 from admercs.explain import Explanations
+from admercs.explain.access import ModelAccess
 from tests.explain.conftest import mixed_table
 from tests.explain.truth import check_additive, check_all, each
 
@@ -127,6 +128,13 @@ def test_percentiles_follow_the_evidence(model, table) -> None:
     assert percentiles == sorted(percentiles)
     assert percentiles[-1] == 100
     assert abs(percentiles[len(rows) // 2] - 50) < 2
+
+
+def test_the_last_digit_of_evidence_does_not_matter(model) -> None:
+    access = ModelAccess(model.model_)
+    most = model.model_.evidence_quantiles[-1]
+    near = np.array([np.nextafter(most, 0), most, np.nextafter(most, 2 * most)])
+    assert access.percentiles(near).tolist() == [100.0] * 3
 
 
 def test_only_new_rows_are_more_anomalous_than_all_training_rows(model, table) -> None:

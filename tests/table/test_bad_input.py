@@ -37,6 +37,8 @@ from admercs.table import learn_schema, read_frame, summarise
         ({}, ValueError, r"0 feature\(s\)"),
         ({"a": []}, ValueError, r"Found array with 0 sample\(s\)"),
         ({1, 2}, TypeError, "X is a set"),
+        ([{"a": 1, "b": 2}, {"a": 3, "b": 4}], TypeError, "a list of records: pandas.DataFrame"),
+        (np.zeros(3, [("a", float), ("b", int)]), TypeError, "a list of records"),
         ("table.csv", TypeError, "X is a str"),
         (None, TypeError, "X is a NoneType"),
         (np.ma.masked_array(np.ones((2, 2))), TypeError, "masked array.*filled"),

@@ -198,7 +198,7 @@ class ModelAccess:
         # Equal rows have equal evidence, which may be the quantile at several levels: the lowest.
         first = np.minimum(np.searchsorted(known, evidence * (1 - _SAME)), len(known) - 1)
         equal = known[first] <= evidence * (1 + _SAME)
-        return 100.0 * np.where(equal, np.minimum(levels, QUANTILE_LEVELS[first]), levels)
+        return 100.0 * np.where(equal, QUANTILE_LEVELS[first], levels)
 
     def is_beyond_training(self, evidence: float) -> bool:
         """Tell whether a row has more evidence than any training row."""

@@ -264,4 +264,6 @@ def _read_array(X: Any) -> Array:
         raise ValueError(f"X is not a table, its rows differ in shape: {error}") from error
     if array.ndim == 1 and as_rows and any(isinstance(row, (list, tuple)) for row in array):
         raise ValueError("X is not a table: its rows differ in length.")
+    if array.ndim == 1 and (array.dtype.names or isinstance(next(iter(array), 0), Mapping)):
+        raise TypeError("X is a list of records: pandas.DataFrame(X) makes a table of it.")
     return array if array.ndim == 2 else check_array(array, dtype=None)  # scikit-learn's errors
