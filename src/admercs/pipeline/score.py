@@ -66,7 +66,7 @@ class Parts(NamedTuple):
     speaker: Bytes  # whose view counts: OWN, ANCESTOR or MARGINAL
     log_omega: Floats  # the likelihood by that view; an ancestor's is discounted
     pattern: Floats  # evidence of the value
-    context: Floats | None  # evidence of sitting in an anomalous context
+    context: Floats | None  # evidence of belonging to an anomalous context
     alone: Floats | None = None  # of each row: evidence of being far from all rows, …
     passed: Floats | None = None  # … and of being like odd rows
     isolation: Floats | None = None  # the same by column
