@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,3 +161,18 @@ def test_the_package_is_small() -> None:
     n_lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in own)
     assert n_lines <= MAX_PACKAGE_LINES
     assert len(own) <= MAX_MODULES
+
+
+def test_each_step_has_a_module_a_section_and_a_test_module() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    method = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+    sections = {
+        re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        for title in re.findall(r"^## (.+)$", method, re.MULTILINE)
+    }
+    steps = re.findall(r"\| `(\w+)/(\w+)\.py` \| \[[^]]+\]\(method\.md#([\w-]+)\) \|", page)
+    assert len(steps) > 10
+    for package, module, section in steps:
+        assert (PACKAGE / package / f"{module}.py").is_file(), module
+        assert (ROOT / "tests" / package / f"test_{module}.py").is_file(), module
+        assert section in sections, section
