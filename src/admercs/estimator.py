@@ -99,6 +99,8 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
         The anomaly score δ of each training row; lazy for a Dask table.
     contexts_ : list of Context
         The anomalous contexts, most anomalous first.
+    relations_ : list of Relation
+        The equations and orders between columns.
     columns_ : tuple of Column
         What became of each column.
     model_ : Model
