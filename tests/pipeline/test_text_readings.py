@@ -162,6 +162,19 @@ def test_whole_numbers_in_texts_beside_huge_ones(tmp_path):
     np.testing.assert_array_equal(scores, model.score_samples(table))
 
 
+@pytest.mark.parametrize("text", ["1e999", "9" * 400])
+def test_texts_of_which_all_are_beyond_any_float(text, tmp_path):
+    table = pd.DataFrame({"x": np.random.default_rng(0).normal(size=31)})
+    table["huge"] = pd.Series([None] * 30 + [text], dtype=object)
+    detector = ADMERCS().fit(table)
+    assert detector.columns_[1].categories == (text,)
+    detector.save(tmp_path / "m")
+    again = ADMERCS.load(tmp_path / "m")
+    for rows in (table, table.assign(huge="7")):
+        np.testing.assert_array_equal(again.score_samples(rows), detector.score_samples(rows))
+        assert len(again.explain(rows)) == 31
+
+
 def test_codes_for_missing_values_that_a_type_cannot_hold():
     rng = np.random.default_rng(0)
     small = rng.integers(0, 200, 100).astype(np.uint8)

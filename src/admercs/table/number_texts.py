@@ -26,6 +26,7 @@ CONVENTIONS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", "
                (".", "'"), (",", "'"))  # fmt: skip
 _MOST_DIGITS = 18  # of an integer of 64 bits
 _EXACT_DIGITS = 15  # of a float
+_FINITE_DIGITS = 300  # numbers of more may be beyond any float
 
 
 class NumberShape(NamedTuple):
@@ -95,6 +96,14 @@ def is_padded(texts: TextsOfShape) -> Bools:
         return np.zeros(len(texts), bool)
     padded: Bools = texts.characters([found.start])[:, 0] == ord("0")
     return padded
+
+
+def is_finite(texts: TextsOfShape, form: TextForm) -> Bools:
+    """Return which texts of a shape that a form reads are numbers that a float can hold."""
+    found = number_shape(texts.shape)
+    if found is None or not (found.power or found.body.count(DIGIT) > _FINITE_DIGITS):
+        return np.ones(len(texts), bool)
+    return np.isfinite(parse_numbers(texts, form))
 
 
 def parse_numbers(texts: TextsOfShape, form: TextForm) -> Array | None:

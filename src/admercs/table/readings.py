@@ -20,6 +20,7 @@ from admercs.method.settings import Columns
 from admercs.table.date_texts import date_forms, parse_dates
 from admercs.table.number_texts import (
     CONVENTIONS,
+    is_finite,
     is_padded,
     number_forms,
     parse_numbers,
@@ -156,7 +157,7 @@ def _count_texts_by_form(
             padded = is_padded(some)
             n_padded += int(weight[padded].sum())
             n_bracketed += int(weight.sum()) if "(" in shape else 0
-            if n := int(weight[~padded].sum()):
+            if n := int(weight[~padded & is_finite(some, forms[0][0])].sum()):
                 reads.update(dict.fromkeys(forms, n))
     return reads, n_padded, n_bracketed
 
