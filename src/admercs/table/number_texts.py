@@ -101,9 +101,9 @@ def is_padded(texts: TextsOfShape) -> Bools:
 def is_finite(texts: TextsOfShape, form: TextForm) -> Bools:
     """Return which texts of a shape that a form reads are numbers that a float can hold."""
     found = number_shape(texts.shape)
-    if found is None or not (found.power or found.body.count(DIGIT) > _FINITE_DIGITS):
-        return np.ones(len(texts), bool)
-    return np.isfinite(parse_numbers(texts, form))
+    is_huge = found is not None and (found.power or found.body.count(DIGIT) > _FINITE_DIGITS)
+    numbers = parse_numbers(texts, form) if is_huge else None
+    return np.ones(len(texts), bool) if numbers is None else np.isfinite(numbers)
 
 
 def parse_numbers(texts: TextsOfShape, form: TextForm) -> Array | None:
