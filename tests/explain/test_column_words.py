@@ -147,6 +147,7 @@ def test_moments_centuries_away_are_not_a_moment_off() -> None:
         ("range_km", "range", "km"),
         ("home_dest", "home_dest", ""),
         ("mark (1 to 6)", "mark (1 to 6)", ""),
+        ("score(long)", "score(long)", ""),
     ],
 )
 def test_units_in_names(column: str, name: str, unit: str) -> None:

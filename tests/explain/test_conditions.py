@@ -63,6 +63,7 @@ def test_long_lists_are_shortened_with_a_count() -> None:
 def test_rare_categories_are_mentioned_where_there_are_any() -> None:
     some = nominal(n_grouped=3)
     assert text(some, Range(codes=codes(1, 7))) == "job = clerk or a rare value"
+    assert text(some, Range(codes=codes(7))) == "job = a rare value"
     assert text(some, Range(codes=codes(2, 3, 4, 5, 6, 7))) == "job ≠ clerk"
     inside = Range(codes=codes(2, 3, 4, 5, 6))
     assert text(some, inside) == "job = manager, cook, nurse, pilot or 1 other"

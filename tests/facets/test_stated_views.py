@@ -89,6 +89,19 @@ def test_no_training_row_is_needed_to_know_a_rule() -> None:
     assert model.score_cells(new)[3, 2] > 4
 
 
+def test_numbers_that_cannot_be_read_are_told_with_what_they_should_have_been() -> None:
+    shops = make_shops()
+    right = int(shops["zip"][3])
+    shops["shop"] = [f"shop {each % 97}" for each in shops["zip"]]
+    shops["zip"] = shops["zip"].astype(str)
+    shops.loc[3, "zip"] = "35x0x"
+    model = ADMERCS().fit(shops)
+    (found,) = [each for each in model.top_cells(shops, 5) if each.label == 3]
+    assert (found.column, found.value_text, found.expected) == ("zip", "35x0x", right)
+    assert found.text.startswith("Rows with shop = ")
+    assert found.text.endswith("but this row has zip = 35x0x.")
+
+
 def test_a_misspelt_word_is_put_right_as_it_would_be_written() -> None:
     rng = np.random.default_rng(0)
     names = [[*"ABC"], ["Peeters", "Janssens", "Mertens"]]

@@ -29,6 +29,8 @@ _UNITS = frozenset(
     | {"Hz", "kHz", "MHz", "GHz", "kW", "MW", "kWh", "MWh", "mV", "mA", "hPa", "kPa"}
     | {"kw", "mw", "kwh", "mwh", "eur", "usd", "gbp", "EUR", "USD", "GBP", "pct", "percent"}
 )
+# Types of numbers and texts that exports write behind a name; they are no unit.
+_TYPES = frozenset({"long", "int", "integer", "double", "float", "number", "text", "string"})
 # Numbers with such a name are codes, which nobody writes with signs between thousands.
 _CODES = re.compile(
     r"(?:^|[^a-z])(?:zip|(?:zip|post) ?code|postal|plz|code|id|nr|fips|ean|isbn|phone|fax)"
@@ -48,7 +50,8 @@ _TIME_UNITS = {"days": _DAY, "h": _HOUR, "min": _MINUTE, "s": 1.0}
 def name_and_unit(name: str) -> tuple[str, str]:
     """Split a column's name into what it is and its unit, if it ends in one."""
     match = _PARENTHESISED.match(name) or _SUFFIXED.match(name)
-    if match and (match.re is _PARENTHESISED or match["unit"] in _UNITS):
+    in_brackets = match is not None and match.re is _PARENTHESISED
+    if match and (match["unit"].lower() not in _TYPES if in_brackets else match["unit"] in _UNITS):
         return match["name"], match["unit"].strip()
     return name, ""
 

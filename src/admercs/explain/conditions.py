@@ -80,8 +80,10 @@ def _nominal(words: ColumnWords, allowed: Range, own: float) -> Worded | None:
     negative = negative and not (rest_matters and len(outside) > len(inside) + 1)
     names = [words.category(value) for value in (outside if negative else inside)]
     sign = "=" if not negative else "≠" if len(outside) == 1 else "not"
-    rare = " or a rare value" if rest_matters and rest_allowed and not negative else ""
-    text = f"{words.name} {sign} {listed(names)}{rare}"
+    if rest_matters and rest_allowed and not negative:
+        text = f"{words.name} = {f'{listed(names)} or ' if names else ''}a rare value"
+    else:
+        text = f"{words.name} {sign} {listed(names)}"
     vague = negative or len(names) > 1
     return Condition(column.name, kind, values=values, text=text), vague
 

@@ -294,6 +294,7 @@ class RowExplainer:
         text = cell.texts[0]
         if attribute not in self._told:
             reason = replace(reason, target=self.names[attribute], value=text, value_text=f"{text}")
+        cell = cell._replace(unread=self.rows.unknown[row].get(attribute) if text is None else None)
         log_omega = float(self.log_omega[attribute, row])
         if reason.kind != "pattern" or log_omega == 0:
             return reason

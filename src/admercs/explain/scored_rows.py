@@ -24,6 +24,7 @@ from admercs.facets.determined_columns import texts_of
 from admercs.facets.text_shape import TEXT_PARTS
 from admercs.pipeline.repair_search import RepairSearch
 from admercs.pipeline.score import BLOCK, Parts, Scorer, join_parts, run_blocks, score_strongest
+from admercs.table.columns import Column
 from admercs.table.frame import read_frame
 from admercs.table.prepared import Prepared
 from admercs.table.values import RawColumn, in_zone
@@ -70,8 +71,9 @@ class ScoredRows:
             sure = np.flatnonzero(self.values[m] < likelihood[target])
             for row in sure.tolist():
                 value = stated_value(column.facet, self.stated[row][m])
-                if value in used[target].categories:
-                    should[target, row] = 1.0 + used[target].categories.index(value)
+                working = np.nan if value is None else _working_value(used[target], value)
+                if not np.isnan(working):
+                    should[target, row] = working
                     likelihood[target, row] = self.values[m, row]
         return should
 
@@ -268,6 +270,21 @@ def score_rows(
 def _some(parts: Parts, chosen: Chosen) -> Parts:
     arrays: Any = (None if array is None else array[..., chosen] for array in parts)
     return Parts(*arrays)
+
+
+def _working_value(column: Column, text: str) -> float:
+    """Return the working value that facets know by a text; NaN for one that the column has not."""
+    if column.role == "nominal":
+        return float(column.code_of.get(text, np.nan))
+    try:
+        if column.display == "time":
+            text = f"1970-01-01 {text}"
+        if not column.unit:
+            return float(text) - column.origin
+        moment = np.array(text.removesuffix("Z").replace(" ", "T"), f"M8[{column.unit}]")
+        return float(moment.astype(np.int64) - column.origin)
+    except ValueError:  # a length of time
+        return np.nan
 
 
 def raw_texts(column: RawColumn, chosen: Chosen) -> list[str | None]:

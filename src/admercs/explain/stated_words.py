@@ -37,6 +37,7 @@ class StatedCell(NamedTuple):
 
     texts: tuple[str | None, ...]
     is_training: bool
+    unread: str | None = None  # what is there where the column has no value that can be read
 
 
 def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: Noun) -> str:
@@ -152,7 +153,7 @@ def _scattered_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: 
 
 def _determined_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: Noun) -> str:
     first, *others = contradictions(cell.texts, facet)
-    group, value = first.group, cell.texts[0]
+    group, value = first.group, cell.texts[0] or cell.unread
     who = f"{noun.plural[:1].upper()}{noun.plural[1:]} with {names[first.source]} = "
     usual = f"{names[0]} = {cut(group.usual)} ({group.n_usual:,} of {group.n:,})"
     but = f"has {names[0]} = {cut(value)}" if value is not None else f"has no {names[0]}"
