@@ -115,6 +115,18 @@ def test_a_misspelt_word_is_put_right_as_it_would_be_written() -> None:
     assert row.repairs[0].expected == "B Peeters"
 
 
+def test_no_other_value_is_expected_where_the_right_one_is_not_in_the_column() -> None:
+    """The county that is meant occurs nowhere else, and no frequent one takes its place."""
+    rng = np.random.default_rng(0)
+    county = rng.choice(["Clark County", "Wake County", "Cook County"], 300).astype(object)
+    county[7] = "Logan Coumty"
+    table = pd.DataFrame({"rent": rng.normal(1000, 50, 300), "county": county})
+    (row,) = ADMERCS().fit(table).top(table, 1)
+    assert row.reasons[0].text.startswith("county: 'Coumty' in 'Logan Coumty' occurs once")
+    assert row.reasons[0].expected_text == "'County' for 'Coumty'"
+    assert not [each for each in row.repairs if each.column == "county"]
+
+
 def test_a_value_that_another_row_has_and_no_more_determines_nothing() -> None:
     """Of two rows with one ticket that differ nobody knows which one is right."""
     k = np.arange(600)

@@ -149,3 +149,14 @@ def test_an_ordinary_table_needs_no_repair() -> None:
     told = [row for row in model.explain(X) if row.repair_text]
     assert len(told) < 0.1 * len(X)
     assert all(row.percentile > 89 for row in told)
+
+
+def test_values_change_places_only_with_those_that_the_other_column_has() -> None:
+    X = np.random.default_rng(0).normal([0, 30], [10, 10], (500, 2))
+    X[3] = -20.0, -60.0  # no row has -60 in the first column
+    model = ADMERCS().fit(X)
+    values = np.column_stack([working_values(model, X)[:, 3], [5.0, 25.0]])
+    promising = np.array([[0, 0], [1, 1]])
+    found = RepairSearch(model.model_)._swaps(values, promising)
+    assert found.row.tolist() == [1]
+    assert found.values.tolist() == [[25.0, 5.0]]

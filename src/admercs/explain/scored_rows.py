@@ -71,10 +71,13 @@ class ScoredRows:
             sure = np.flatnonzero(self.values[m] < likelihood[target])
             for row in sure.tolist():
                 value = stated_value(column.facet, self.stated[row][m])
-                working = np.nan if value is None else _working_value(used[target], value)
-                if not np.isnan(working):
-                    should[target, row] = working
-                    likelihood[target, row] = self.values[m, row]
+                if value is None:
+                    continue
+                working = _working_value(used[target], value)
+                # What the column does not know cannot be tried, and nothing else is expected.
+                is_known = not np.isnan(working)
+                should[target, row] = working if is_known else self.values[target, row]
+                likelihood[target, row] = self.values[m, row]
         return should
 
     def head(self, n: int) -> ScoredRows:

@@ -81,6 +81,7 @@ class RepairSearch:
         kinds = [_kind(column) for column in model.schema.used]
         self._kind = np.array([kinds.index(kind) if kind else -1 for kind in kinds])
         self._origin = np.array([float(column.origin) for column in model.schema.used])
+        self._limits = np.array([column.limits for column in model.schema.used])
         self.usual = float(
             np.interp(self._settings.usual, QUANTILE_LEVELS, model.evidence_quantiles)
         )
@@ -180,8 +181,12 @@ class RepairSearch:
         row, a, b = np.concatenate(found).T
         apart = self._origin[a] - self._origin[b]
         new = np.stack((values[b, row] - apart, values[a, row] + apart), axis=1)
-        trials = Trials(row, np.stack((a, b), axis=1), new, np.empty((len(row), 0), np.int32))
-        return trials.only(np.flatnonzero(~np.isnan(new).any(axis=1) & (new[:, 0] != new[:, 1])))
+        cells = np.stack((a, b), axis=1)
+        trials = Trials(row, cells, new, np.empty((len(row), 0), np.int32))
+        # Values that changed places were values of the other column; missing ones are none.
+        low, high = self._limits[cells].transpose(2, 0, 1)
+        fits = ((low <= new) & (new <= high)).all(axis=1)
+        return trials.only(np.flatnonzero(fits & (new[:, 0] != new[:, 1])))
 
     def _best(
         self, values: Floats, parts: Parts, trials: Trials, least: Floats
