@@ -50,6 +50,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "no neighbours": {"neighbours": None},
     "no isolation": {"neighbours.isolation": None},
+    "no far ends": {"neighbours.ends": 0.0},
     "no relations": {"relations": None},
 }
 VARIANTS: dict[str, Callable[[], ADMERCS]] = {

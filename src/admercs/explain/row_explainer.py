@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from admercs.explain.scored_rows import ScoredRows
 
 # Kinds of reasons are named as the parts of the evidence.
-KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours")
+KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours", "ends")
 # Reasons about the row as a whole; they are listed behind the others.
-OF_ROW = ("isolation", "neighbours")
+OF_ROW = ("isolation", "neighbours", "ends")
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
-# Of similar rows and of attributes in which rows differ, so many are named, if they contribute at
-# least half as much as the first.
-NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
+# Of similar rows, of attributes in which rows differ, and of those in which a row is far out, so
+# many are named, if they contribute at least half as much as the first.
+NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_ENDS, NAMED_SHARE = 3, 2, 4, 0.5
 # A view represents its relation only if it is at least this strong, relative to the strongest.
 _STRONG = 0.5
 # The culprit's own view comes first if it is at least this strong, relative to all that follows
@@ -242,8 +242,8 @@ class RowExplainer:
                 score = self.access.mean_score(view.leaf)
                 return replace(reason, text=sentences.context_sentence(who, score))
             if view.kind in OF_ROW:
-                tell = self._neighbours if view.kind == "neighbours" else self._isolation
-                return tell(reason, row)
+                tell = {"neighbours": self._neighbours, "ends": self._ends}
+                return tell.get(view.kind, self._isolation)(reason, row)
             return reason
         likelihood = math.exp(self.log_omega[attribute, row])
         if (relation := self._relation(view, row)) is not None:
@@ -333,6 +333,15 @@ class RowExplainer:
         label = self.rows.names(nearest)
         text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
         return replace(reason, rows=(nearest,), labels=(label,), text=text)
+
+    def _ends(self, reason: Reason, row: int) -> Reason:
+        """Add the columns in which a row is farthest out."""
+        n_far, n_columns = self.access.count_ends(self._profile[:, [row]])
+        named = _foremost(self.evidence["ends"][:, row], NAMED_ENDS)
+        names = [self.words.column(m).name for m in named]
+        related = tuple(self.access.columns[m].name for m in named)[1:]
+        text = sentences.ends_sentence(names, n_far, n_columns)
+        return replace(reason, related=related, text=text)
 
     @cached_property
     def _profile(self) -> Bytes:

@@ -15,6 +15,18 @@ evidence e and the weighted excess evidence o of its nearest reference rows, the
 becomes √(e² + o²). Context evidence is not passed on: all rows of a context have it already. How
 much o counts follows from the table: from the correlation between the rows' own excess evidence and
 that of their neighbours. Where most columns are noise it is 0.
+
+*Far ends*: with r the centred rank of a value in its column, from −1 to 1, T is the sum of v r²
+over the columns of a row, and
+
+    t = c α (1 + s) T / sd T.
+
+The weight v of an end of a column is 1 and the correlation of r² there with the sum of r² in the
+other columns. α is Cronbach's alpha of the r² of the columns: how far the ends of columns coincide.
+c is the correlation over the training rows between what contexts and what the whole table say of
+them, and s the spread of their evidence, from the lower to the upper quartile. Where ends coincide
+and contexts agree, many values at the ends of columns are a sign of their own. The evidence of a
+row becomes √(e² + o² + t²).
 """
 
 from __future__ import annotations
@@ -43,6 +55,10 @@ NO_VALUE = 255
 # column has one.
 UNLIKE = TOP_RANK // 2
 UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
+FARTHEST = (TOP_RANK // 2) ** 2  # the squared distance of the ends of a column from its middle
+# The squared centred rank of each byte of a number, from 0 to 1; of a missing value 0.
+_OUTWARDS = (np.arange(NO_VALUE + 1) - TOP_RANK // 2) ** 2 / FARTHEST
+_OUTWARDS[NO_VALUE] = 0.0
 TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
 SIDE_BY_SIDE = 512  # rows that are compared with a reference in one turn of a compiled loop
 CACHE_LINE = 64  # bytes
@@ -103,19 +119,30 @@ class RankDistance(NamedTuple):
         out = np.zeros((len(codes), len(codes[0])), np.uint8)
         for m in np.flatnonzero(self.is_nominal).tolist():
             out[m] = np.minimum(np.nan_to_num(codes[m]), NO_VALUE)
-        for m in np.flatnonzero(self._ranked).tolist():
+        for m in np.flatnonzero(self.is_ranked).tolist():
             first, last = self.first[m] + 2 * m, self.first[m + 1] + 2 * m + 2
             np.take(self.place[first:last], codes[m], out=out[m], mode="clip")
         return out
 
+    def outwards(self, m: int) -> Floats:
+        """Return the squared centred rank of each code of a column of numbers."""
+        return _OUTWARDS[self._place_of(m)]
+
+    def is_upper(self, m: int) -> Bools:
+        """Say of each code of a column of numbers whether it is above the middle."""
+        return self._place_of(m) > TOP_RANK // 2
+
+    def _place_of(self, m: int) -> Bytes:
+        return self.place[self.first[m] + 2 * m : self.first[m + 1] + 2 * m + 2]
+
     @property
     def _edges(self) -> list[Floats | None]:
         """The edges of the columns that are compared by rank."""
-        own = zip(self._ranked.tolist(), pairwise(self.first.tolist()), strict=True)
+        own = zip(self.is_ranked.tolist(), pairwise(self.first.tolist()), strict=True)
         return [self.edges[slice(*some)] if ranked else None for ranked, some in own]
 
     @property
-    def _ranked(self) -> Bools:
+    def is_ranked(self) -> Bools:
         """Which columns are compared by rank."""
         return self.is_compared & ~self.is_nominal
 
@@ -174,6 +201,7 @@ class Nearest(NamedTuple):
     distance: Floats  # rows x 2: the mean distance of the nearest at both scales, in ranks
     evidence: Floats  # rows: the weighted excess evidence of the nearest reference rows
     last: Ints  # rows x 2: the distance of the last near row at both scales
+    ends: Floats  # rows: what it says that values are at the ends of their columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +216,7 @@ class ReferenceRows:
     usual: Floats  # the mean distance of a typical row at both scales
     typical: float  # the neighbour evidence of a typical row
     weight: float  # how much of the neighbour evidence beyond that counts
+    ends: Floats  # 2 x columns: what it says to be at the lower and at the upper end of a column
 
     def compare(self, values: Floats) -> Nearest:
         """Compare rows (columns x rows) with the reference rows."""
@@ -201,14 +230,15 @@ class ReferenceRows:
     def compare_profile(self, profile: Bytes) -> Nearest:
         """Compare rows that are given as bytes."""
         n_rows, (columns, theirs, is_nominal) = profile.shape[1], self._compared
-        nearest = Nearest(np.empty((n_rows, 2)), np.empty(n_rows), np.empty((n_rows, 2), np.int64))
+        distance, last = np.empty((n_rows, 2)), np.empty((n_rows, 2), np.int64)
+        nearest = Nearest(distance, np.empty(n_rows), last, self.at_ends(profile))
         kind, side = _distance_type(len(columns), len(theirs)), np.clip(n_rows, 1, SIDE_BY_SIDE)
         away = _aligned((-(-len(theirs) // 4) * 4, side), kind)
         away[len(theirs) :] = np.iinfo(kind).max  # references are counted four at a time
         compare_rows(
             profile, columns, theirs, is_nominal, self.scales, self.excess.sum(axis=1),
             np.zeros((len(columns), side), np.uint8), away, _aligned((4, side), kind),
-            _aligned((3, side), np.float64), *nearest,
+            _aligned((3, side), np.float64), *nearest[:3],
         )  # fmt: skip
         return nearest
 
@@ -226,15 +256,47 @@ class ReferenceRows:
         z = power * np.maximum(small, large)
         return np.log1p(odds * np.expm1(np.maximum(0.0, z)))
 
-    def added(self, nearest: Nearest, own: Floats) -> Floats:
-        """Return what neighbour evidence adds to the rows' own evidence.
+    def added(self, nearest: Nearest, own: Floats) -> tuple[Floats, Floats]:
+        """Return what neighbour evidence and far ends add to the rows' own evidence.
 
-        √(e² + o²): a row with much evidence of its own is not overtaken by rows that have little.
+        √(e² + o² + t²): a row with much evidence of its own is not overtaken by rows that have
+        little.
         """
-        others = self.weight * np.maximum(0.0, nearest.evidence - self.typical)
-        # √(e² + o²) − e, without losing digits where o is small
-        both = np.sqrt(own * own + others * others) + own
-        return np.divide(others * others, both, out=np.zeros_like(own), where=others > 0)
+        others = (self.weight * np.maximum(0.0, nearest.evidence - self.typical)) ** 2
+        ends = nearest.ends**2
+        # √(e² + s) − e, without losing digits where s is small
+        both = np.sqrt(own * own + (others + ends)) + own
+        passed, far = np.zeros((2, len(own)))
+        np.divide(others, both, out=passed, where=others > 0)
+        np.divide(ends, both, out=far, where=ends > 0)
+        return passed, far
+
+    @cached_property
+    def _of_bytes(self) -> dict[int, Floats]:
+        """What each byte of a column says, where its ends say anything."""
+        above = (np.arange(NO_VALUE + 1) > TOP_RANK // 2).astype(np.int64)
+        columns = np.flatnonzero(self.ends.any(axis=0)).tolist()
+        return {m: _OUTWARDS * self.ends[above, m] for m in columns}
+
+    def at_ends(self, profile: Bytes) -> Floats:
+        """Return what it says of rows that their values are at the ends of columns."""
+        total = np.zeros(profile.shape[1])
+        for m, told in self._of_bytes.items():
+            total += told[profile[m]]
+        return total
+
+    def credit_ends(self, values: Floats, far: Floats) -> Floats:
+        """Credit what is said of the ends of columns to these, as far as it is said of them."""
+        profile, credited = self.ranks.profile(values), np.zeros(values.shape)
+        total = self.at_ends(profile)
+        share = np.divide(far, total, out=np.zeros_like(far), where=total > 0)
+        for m, told in self._of_bytes.items():
+            credited[m] = share * told[profile[m]]
+        return credited
+
+    def far_out(self, profile: Bytes) -> list[Floats]:
+        """Return the squared ranks of rows in the columns whose ends say anything."""
+        return [_OUTWARDS[profile[m]] for m in self._of_bytes]
 
     def credit(
         self, values: Floats, isolation: Floats, added: Floats, usual: Floats | None = None
@@ -353,8 +415,9 @@ def make_references(settings: Neighbours, ranks: RankDistance, told: Told) -> Re
     scales = np.array([min(most, settings.near), large], np.int64)
     profile = ranks.of_codes(list(told.codes[order].T))
     return ReferenceRows(
-        ranks, told.row[order], profile, told.excess[order], scales, np.ones(2), 0.0, 0.0
-    )
+        ranks, told.row[order], profile, told.excess[order], scales, np.ones(2), 0.0, 0.0,
+        np.zeros((2, len(ranks.is_nominal))),
+    )  # fmt: skip
 
 
 def passed_on(cells: Floats, typical: float) -> Floats:
@@ -390,12 +453,57 @@ def add_moments(parts: Sequence[list[int]]) -> list[int]:
     return [sum(each) for each in zip(*parts, strict=True)]
 
 
-def correlation_weight(sums: Sequence[int]) -> float:
-    """Return the root of the correlation of two quantities, 0 where it is negative."""
+def correlation(sums: Sequence[int]) -> float:
+    """Return the correlation of two quantities, 0 where it is negative."""
     n, x, y, xx, yy, xy = sums
     scale = math.sqrt(n * xx - x * x) * math.sqrt(n * yy - y * y)
-    correlation = (n * xy - x * y) / scale if scale > 0 else 0.0
-    return math.sqrt(max(0.0, correlation))
+    return max(0.0, (n * xy - x * y) / scale) if scale > 0 else 0.0
+
+
+class FarEnds(NamedTuple):
+    """What the rows of a table tell of the ends of its columns."""
+
+    weight: Floats  # 2 x columns: of the lower and the upper end, 0 where there is no rank
+    alpha: float  # how far the ends of all columns coincide, from 0 to 1
+
+
+def learn_ends(
+    ranks: RankDistance, code_counts: Sequence[Ints], sums: Ints, total: Sequence[int]
+) -> FarEnds:
+    """Return how much the ends of columns count.
+
+    With r the centred ranks of a row's values and T the sum of r² over its columns, `total` has the
+    moments of T, and `sums` those of 127² T over the rows of each code of columns that have ranks.
+    """
+    (n, all_, *_), weight = total, np.zeros((2, len(ranks.is_nominal)))
+    mean, spread, alone = all_ / UNIT / n, spread_of(total) ** 2, []
+    for m, own in zip(np.flatnonzero(ranks.is_ranked).tolist(), sums, strict=True):
+        far, share = ranks.outwards(m), code_counts[m] / n
+        # The covariance of T with what is 1 for one of the codes and 0 for the others.
+        shared = own[: len(share)] / (n * FARTHEST) - mean * share
+        variance = _covariance(share, far, far)
+        if variance > 0:
+            alone.append(variance)
+            rest = max(0.0, spread - 2 * float(shared @ far) + variance)
+            for side in range(2):
+                end = np.where(ranks.is_upper(m) == side, far, 0.0)
+                apart = math.sqrt(max(0.0, _covariance(share, end, end)) * rest)
+                with_rest = float(shared @ end) - _covariance(share, end, far)
+                weight[side, m] = 1 + (max(-1.0, min(1.0, with_rest / apart)) if apart > 0 else 0)
+    k = len(alone)
+    if k < 2 or spread <= 0:
+        return FarEnds(weight, 0.0)
+    return FarEnds(weight, max(0.0, k / (k - 1) * (1 - math.fsum(alone) / spread)))
+
+
+def _covariance(share: Floats, one: Floats, other: Floats) -> float:
+    return float(share @ (one * other)) - float(share @ one) * float(share @ other)
+
+
+def spread_of(sums: Sequence[int]) -> float:
+    """Return the standard deviation of the first quantity."""
+    n, x, _, xx, _, _ = sums
+    return math.sqrt(n * xx - x * x) / (n * UNIT)
 
 
 def draw_lots(values: Floats) -> Keys:

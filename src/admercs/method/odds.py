@@ -51,12 +51,7 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
         take_lower(log_omega[m], views.marginal[m], views.speaker[m], np.uint8(MARGINAL))
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)
-    flat, out, series = log_omega.ravel(), views.marginal.ravel(), odds_series(evidence.odds)
-    for start in range(0, len(flat), TOGETHER):
-        some, weighed = flat[start : start + TOGETHER], out[start : start + TOGETHER]
-        _weigh_everyday(some, series, weighed)
-        odd = np.flatnonzero(some < -1.0)
-        weighed[odd] = np.log((1.0 - evidence.odds) + evidence.odds * np.exp(-some[odd]))
+    weigh(log_omega.ravel(), evidence.odds, views.marginal.ravel())
     for m, rows, own in gaps:
         rarity = np.expm1(np.minimum(-own, MOST))
         grown = np.minimum(evidence.missing * (rarity + 1.0), 1.0) ** 2
@@ -64,6 +59,26 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
         # What is less likely in the whole table is told of that.
         views.marginal[m, rows] = np.maximum(views.marginal[m, rows], unexplained)
     return views.marginal
+
+
+def weigh(log_omega: Floats, odds: float, out: Floats) -> None:
+    """Write the evidence of likelihoods into `out`."""
+    series = odds_series(odds)
+    for start in range(0, len(log_omega), TOGETHER):
+        some, weighed = log_omega[start : start + TOGETHER], out[start : start + TOGETHER]
+        _weigh_everyday(some, series, weighed)
+        odd = np.flatnonzero(some < -1.0)
+        weighed[odd] = np.log((1.0 - odds) + odds * np.exp(-some[odd]))
+
+
+def evidence_of_views(views: BlockViews, columns: Ints, odds: float) -> Floats:
+    """Return the evidence that contexts alone, and the whole table alone, have about each row."""
+    total, one = np.zeros((2, views.block.shape[1])), np.empty(views.block.shape[1])
+    for m in columns.tolist():
+        for k, view in enumerate((views.log_omega, views.marginal)):
+            weigh(np.maximum(view[m], -MOST), odds, one)
+            total[k] += one
+    return total
 
 
 def raise_gaps(pattern: Floats, views: BlockViews, least: float, missing: Floats) -> None:

@@ -307,8 +307,11 @@ class Neighbours:
     # How much the excess evidence of the nearest rows counts if it agrees completely with the rows'
     # own evidence; 0: it does not count.
     weight: float = 4.0
+    # How much it counts that the values of a row are at the ends of their columns, if the ends of
+    # all columns coincide and contexts agree with the whole table; 0: it does not count.
+    ends: float = 1.0
     min_rows: int = 20  # a table of fewer rows has no neighbours, …
-    min_columns: int = 3  # … and one of fewer columns no neighbour evidence
+    min_columns: int = 3  # … and one of fewer columns no evidence of neighbours and ends
     isolation: Isolation | None = field(default_factory=Isolation)
 
 
@@ -433,7 +436,8 @@ class Method:
         """Return the method for training rows that are known to be normal.
 
         Nothing in the training table is distrusted: no context is anomalous, no row adds evidence
-        to rows like it, and no ancestor doubts what a leaf finds ordinary. No leaf holds just
+        to rows like it, the ends of columns are as ordinary as their middle, and no ancestor doubts
+        what a leaf finds ordinary. No leaf holds just
         anomalies, so that leaves may be finer. The distance to the nearest training rows means what
         it says, so that rows are compared with more of them, and isolation counts more.
         """
@@ -445,6 +449,7 @@ class Method:
             neighbours = replace(
                 neighbours,
                 weight=0.0,
+                ends=0.0,
                 references=10 * neighbours.references,
                 comparisons=2 * neighbours.comparisons,
                 isolation=isolation and replace(isolation, power=isolation.power * 4 / 3),

@@ -5,6 +5,7 @@ Rows are compared by their codes alone, so the table is read only where referenc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,18 +14,21 @@ import numpy as np
 
 from admercs.arrays import Codes, Floats, Ints, Keys
 from admercs.method.neighbours import (
+    FARTHEST,
     Nearest,
     RankDistance,
     ReferenceRows,
     Told,
     add_moments,
-    correlation_weight,
+    correlation,
+    learn_ends,
     make_references,
     may_have_neighbours,
     merge_told,
     moments,
     n_references,
     passed_on,
+    spread_of,
 )
 from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
@@ -43,7 +47,7 @@ from admercs.table.row_keys import ReferenceSample, find_keys, merge_keys, sampl
 from admercs.trees.forest import Leaves
 from admercs.trees.row_sample import draw
 
-MIDDLE = np.array([0.5])
+MIDDLE, QUARTILES = np.array([0.5]), np.array([0.25, 0.75])
 
 
 class RowParts(NamedTuple):
@@ -54,6 +58,8 @@ class RowParts(NamedTuple):
     keys: Kept  # see `row_keys`
     base: Kept  # their plain evidence, without that of contexts …
     model: Model  # … by this model
+    views: tuple[Kept, Kept]  # what contexts alone and the whole table alone say of them
+    code_counts: Sequence[Ints]
 
 
 class Wanted(NamedTuple):
@@ -113,14 +119,71 @@ def compare_rows(
     columns = [rows.pick(nearest, k) for k in range(3)]
     small, large, typical = (float(rows.quantiles(each, MIDDLE)[0]) for each in columns)
     weight = 0.0
-    if found.ranks.n_compared >= settings.min_columns and settings.weight > 0:
+    enough = found.ranks.n_compared >= settings.min_columns
+    if enough and settings.weight > 0:
         middle = float(rows.quantiles(kept.base, MIDDLE)[0])
-        sums = rows.keep("", moments, kept.base, columns[2], shared=(middle,))
-        weight = settings.weight * correlation_weight(rows.merge(add_moments, sums))
+        sums = _moments(rows, kept.base, columns[2], middle)
+        weight = settings.weight * math.sqrt(correlation(sums))
     found = replace(found, usual=np.array([small, large]), typical=typical, weight=weight)
-    shared = model.method, found
-    evidence = rows.keep("", add_compared, evidence, nearest, shared=shared)
-    return replace(model, references=found), evidence
+    compared = rows.keep(
+        "", add_compared, evidence, nearest, kept.codes, shared=(model.method, found)
+    )
+    ends = find_ends(rows, found, kept, compared, settings.ends) if enough else found.ends
+    if ends.any():
+        found = replace(found, ends=ends)
+        shared = model.method, found
+        compared = rows.keep("", add_compared, evidence, nearest, kept.codes, shared=shared)
+    return replace(model, references=found), compared
+
+
+def find_ends(
+    rows: Rows, found: ReferenceRows, kept: RowParts, evidence: Kept, weight: float
+) -> Floats:
+    """Return what it says to be at the lower and the upper end of each column."""
+    ranks, none = found.ranks, found.ends
+    agreement = correlation(_moments(rows, *kept.views)) if weight > 0 else 0.0
+    if agreement == 0:
+        return none
+    plain = replace(found, ends=np.where(ranks.is_ranked, 1.0, none))
+    far = rows.keep("", ends_of_piece, kept.codes, shared=(plain,))
+    width = max(map(len, kept.code_counts))
+    sums = rows.merge(
+        np.add.reduce, rows.keep("", sum_by_code, kept.codes, far, shared=(ranks, width))
+    )
+    learnt = learn_ends(ranks, kept.code_counts, sums, _moments(rows, far, far))
+    weighed = replace(found, ends=learnt.weight)
+    far = rows.keep("", ends_of_piece, kept.codes, shared=(weighed,))
+    apart = spread_of(_moments(rows, far, far))
+    low, high = rows.quantiles(evidence, QUARTILES).tolist()
+    if apart == 0 or not math.isfinite(high):
+        return none
+    return np.asarray(weight * agreement * learnt.alpha * (1 + high - low) / apart * learnt.weight)
+
+
+def ends_of_piece(codes: Codes, found: ReferenceRows) -> Floats:
+    """Return what it says of the rows of a piece to be at the ends of columns."""
+    total = np.empty(codes.shape[1])
+
+    def work(start: int, stop: int) -> None:
+        total[start:stop] = found.at_ends(found.ranks.of_codes(list(codes[:, start:stop])))
+
+    run_blocks(work, len(total), 1)
+    return total
+
+
+def sum_by_code(codes: Codes, far: Floats, ranks: RankDistance, width: int) -> Ints:
+    """Return the sum of 127² T over the rows of each code of columns compared by rank."""
+    ranked, far = np.flatnonzero(ranks.is_ranked), np.rint(FARTHEST * far)
+    sums = np.zeros((len(ranked), width), np.int64)
+    for k, m in enumerate(ranked):
+        # Sums of whole numbers below 2 ** 53 are exact in floating point.
+        sums[k] = np.bincount(codes[m], weights=far, minlength=width)
+    return sums
+
+
+def _moments(rows: Rows, one: Kept, other: Kept, middle: float = 0.0) -> list[int]:
+    sums: list[int] = rows.merge(add_moments, rows.keep("", moments, one, other, shared=(middle,)))
+    return sums
 
 
 def nearest_of_piece(
@@ -140,18 +203,23 @@ def nearest_of_piece(
 
 
 def add_compared(
-    evidence: Floats, nearest: tuple[Floats, Floats, Floats], method: Method, found: ReferenceRows
+    evidence: Floats,
+    nearest: tuple[Floats, Floats, Floats],
+    codes: Codes,
+    method: Method,
+    found: ReferenceRows,
 ) -> Floats:
     """Add to the evidence of a piece's rows what comparing them tells."""
     small, large, passed = nearest
+    ends = ends_of_piece(codes, found)
     total, none = np.empty(len(evidence)), np.empty((0, 2), np.int64)
 
     def work(start: int, stop: int) -> None:
         some = slice(start, stop)
         distance = np.stack([small[some], large[some]], axis=1)
-        known, own = Nearest(distance, passed[some], none), evidence[some]
-        alone, added = compared_evidence(method, found, own, known)
-        total[some] = sum_in_order([part for part in (own, alone, added) if part is not None])
+        known, own = Nearest(distance, passed[some], none, ends[some]), evidence[some]
+        added = compared_evidence(method, found, own, known)
+        total[some] = sum_in_order([part for part in (own, *added) if part is not None])
 
     run_blocks(work, len(evidence), 1)
     return total

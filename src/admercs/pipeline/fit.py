@@ -91,7 +91,7 @@ def fit_model(
     )
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
-    evidence, keys, strongest, above, base = (rows.pick(scored, k) for k in range(5))
+    evidence, keys, strongest, above, base, *views = (rows.pick(scored, k) for k in range(7))
     n_iter, first = 1, model
     model = replace(model, usual_evidence=_usual(method, rows.merge(add_counts, above), model))
     if method.feedback is not None:
@@ -101,7 +101,7 @@ def fit_model(
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
     ranks = rank_columns(model, binning, code_counts)
-    kept = RowParts(codes, leaves, keys, base, first)
+    kept = RowParts(codes, leaves, keys, base, first, (views[0], views[1]), code_counts)
     model, evidence = compare_rows(rows, model, ranks, kept, evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))
@@ -110,19 +110,22 @@ def fit_model(
 
 def score_piece(
     table: Prepared, leaves: Leaves, model: Model, n_jobs: int
-) -> tuple[Floats, Keys, Floats, Ints, Floats]:
+) -> tuple[Floats, Keys, Floats, Ints, Floats, Floats, Floats]:
     """Return what pieces tell of their rows when they are scored first.
 
     That is their evidence, their keys (none where rows are not compared), the evidence of the
-    oddest value of each, how many values of each attribute have how much evidence, and the plain
-    evidence of the rows.
+    oddest value of each, how many values of each attribute have how much evidence, the plain
+    evidence of the rows, and what contexts alone and the whole table alone say of them.
     """
-    keys = np.empty((table.n_rows if model.method.neighbours is not None else 0, 2), np.uint64)
+    settings = model.method.neighbours
+    keys = np.empty((table.n_rows if settings is not None else 0, 2), np.uint64)
+    views = np.zeros((2, table.n_rows if settings is not None and settings.ends > 0 else 0))
     counts = [np.zeros((len(model.schema.used), len(LEVELS)), np.int64)]
     is_wanted = model.method.credit is not None and bool((model.likelihoods.kind == NOMINAL).any())
     above = counts if is_wanted else None
-    evidence, strongest, base = score_strongest(model, table, n_jobs, leaves, keys, above)
-    return evidence, keys, strongest, add_counts(counts), base
+    told = views if views.size else None
+    evidence, strongest, base = score_strongest(model, table, n_jobs, leaves, keys, above, told)
+    return evidence, keys, strongest, add_counts(counts), base, *views
 
 
 def _usual(method: Method, counts: Ints, model: Model) -> Floats:

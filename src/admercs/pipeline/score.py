@@ -12,7 +12,8 @@ The order of the steps:
 8. `odds`: the least likely view becomes evidence;
 9. `strongest view`: of a column and its facets, the one with most evidence counts;
 10. `contexts`: anomalous contexts add evidence to their rows;
-11. `neighbours`: rows far from all others have more, and those like odd rows;
+11. `neighbours`: rows far from all others have more, and those like odd rows or at the ends of
+    their columns;
 12. `credit`: what is said of a row as a whole belongs to some of its cells.
 
 A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
@@ -38,7 +39,7 @@ from admercs.method.credit import CellCredit, count_above
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest, ReferenceRows
-from admercs.method.odds import pattern_evidence, raise_gaps, usual_gaps
+from admercs.method.odds import evidence_of_views, pattern_evidence, raise_gaps, usual_gaps
 from admercs.method.settings import Method, NoisyOr, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
@@ -58,8 +59,9 @@ LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep | RelationS
 class Parts(NamedTuple):
     """What the model says about a block of rows; arrays are columns x rows.
 
-    The evidence of a row is the sum over columns of ``pattern`` and ``context``, and ``alone`` and
-    ``passed``, which ``isolation`` and ``neighbours`` credit to columns where that is asked for.
+    The evidence of a row is the sum over columns of ``pattern`` and ``context``, and ``alone``,
+    ``passed`` and ``far``, which ``isolation``, ``neighbours`` and ``ends`` credit to columns where
+    that is asked for.
     """
 
     leaf: ShortInts  # the leaf (node number) the row falls into
@@ -68,9 +70,11 @@ class Parts(NamedTuple):
     pattern: Floats  # evidence of the value
     context: Floats | None  # evidence of belonging to an anomalous context
     alone: Floats | None = None  # of each row: evidence of being far from all rows, …
-    passed: Floats | None = None  # … and of being like odd rows
+    passed: Floats | None = None  # … of being like odd rows …
+    far: Floats | None = None  # … and of lying at the ends of columns
     isolation: Floats | None = None  # the same by column
     neighbours: Floats | None = None
+    ends: Floats | None = None
     relation: ShortInts | None = None  # the attribute of the relation whose view counts, or -1
     credited: Floats | None = None  # the evidence of cells, where that is not their own alone
 
@@ -78,7 +82,7 @@ class Parts(NamedTuple):
         """Return the evidence per column and row."""
         if self.credited is not None:
             return self.credited
-        parts = (self.pattern, self.context, self.isolation, self.neighbours)
+        parts = (self.pattern, self.context, self.isolation, self.neighbours, self.ends)
         return sum_in_order([part for part in parts if part is not None])
 
     def evidence(self) -> Floats:
@@ -86,7 +90,7 @@ class Parts(NamedTuple):
         by_column = [
             sum_in_order(part) for part in (self.pattern, self.context) if part is not None
         ]
-        by_row = (part for part in (self.alone, self.passed) if part is not None)
+        by_row = (part for part in (self.alone, self.passed, self.far) if part is not None)
         return sum_in_order([*by_column, *by_row])
 
     def nodes(self, model: Model) -> ShortInts:
@@ -155,6 +159,8 @@ class Scorer:
         if isinstance(method.evidence, Odds) and is_nominal.any():
             self._least = method.evidence.gap, gap_shares(model)
         self._stated = np.flatnonzero(model.schema.is_stated)
+        # A tree without a split says what the whole table says.
+        self._of_contexts = np.flatnonzero(~model.is_facet & self._has_marginal)
         self._steps: list[LikelihoodStep] = []
         ordinary = method.density.ordinary
         if method.tail is not None:
@@ -184,22 +190,28 @@ class Scorer:
         if method.feedback is not None and len(model.contexts.leaf):
             self._contexts = ContextStep(model.contexts, forest, method.feedback, method.evidence)
 
-    def score(self, block: Floats, leaf: ShortInts | None = None, cells: bool = True) -> Parts:
+    def score(
+        self, block: Floats, leaf: ShortInts | None = None, cells: bool = True,
+        views: Floats | None = None,
+    ) -> Parts:  # fmt: skip
         """Return all there is to say about the rows of a block (columns x rows).
 
         `cells` asks for the evidence of single columns, which takes longer than that of rows.
+        `views` receives what contexts alone and the whole table alone say of rows, if wanted.
         """
-        parts, known = self.score_alone(block, leaf), self._references
+        parts, known = self.score_alone(block, leaf, views), self._references
         if known is not None:
             own, nearest = parts.evidence(), known.compare(block)
-            alone, passed = compared_evidence(self._method, known, own, nearest)
-            parts = parts._replace(alone=alone, passed=passed)
+            alone, passed, far = compared_evidence(self._method, known, own, nearest)
+            parts = parts._replace(alone=alone, passed=passed, far=far)
             if cells:
                 zero = np.zeros_like(own)
                 said = (zero if alone is None else alone), passed
                 by_column, added = known.credit(block, *said, self._usually_apart)
                 parts = parts._replace(neighbours=added)
                 parts = parts if alone is None else parts._replace(isolation=by_column)
+                if far is not None:
+                    parts = parts._replace(ends=known.credit_ends(block, far))
         if cells and self._credit is not None:
             credited = self._credit.cells(parts.pattern, np.isnan(block), parts.evidence())
             parts = parts._replace(credited=credited)
@@ -239,10 +251,13 @@ class Scorer:
                 out[rows] = np.minimum(out[rows], far)
         return out
 
-    def score_alone(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
+    def score_alone(
+        self, block: Floats, leaf: ShortInts | None = None, by_view: Floats | None = None
+    ) -> Parts:
         """Return what there is to say before rows are compared with others.
 
-        `leaf` is each row's leaf in each tree, where that is known already.
+        `leaf` is each row's leaf in each tree, where that is known already. `by_view` receives what
+        contexts alone and the whole table alone say of the rows.
         """
         if leaf is None:
             leaf = np.empty(block.shape, np.int32)
@@ -262,6 +277,8 @@ class Scorer:
         views = BlockViews(leaf, block, log_omega, marginal, [], speaker, relation)
         for step in self._steps:
             step.apply(views)
+        if by_view is not None:
+            by_view[:] = evidence_of_views(views, self._of_contexts, odds_of(self._method))
         log_omega[self._stated] = block[self._stated]
         pattern = pattern_evidence(views, self._has_marginal, self._method.evidence)
         if self._least is not None:
@@ -290,14 +307,15 @@ def odds_of(method: Method) -> float:
 
 def compared_evidence(
     method: Method, references: ReferenceRows, own: Floats, nearest: Nearest
-) -> tuple[Floats | None, Floats]:
-    """Return the evidence of rows for being alone, and for being like odd rows."""
+) -> tuple[Floats | None, Floats, Floats | None]:
+    """Return the evidence of rows for being alone, like odd rows, and at the ends of columns."""
     alone = None
     if method.neighbours is not None and method.neighbours.isolation is not None:
         settings = method.neighbours.isolation
         alone = references.isolation(nearest.distance, settings, odds_of(method))
         own = own + alone
-    return alone, references.added(nearest, own)
+    passed, far = references.added(nearest, own)
+    return alone, passed, far if references.ends.any() else None
 
 
 def score_evidence(
@@ -309,13 +327,14 @@ def score_evidence(
 
 def score_strongest(
     model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None,
-    keys: Keys | None = None, above: list[Ints] | None = None,
+    keys: Keys | None = None, above: list[Ints] | None = None, views: Floats | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return the evidence of each row, that of its oddest value alone, and its plain evidence.
 
     In plain evidence missing values have the usual odds.
     `keys` receives the keys of the rows (see `row_keys`), and `above` how many values have
-    how much evidence (see `credit`), where these are wanted.
+    how much evidence (see `credit`), where these are wanted. `views` receives what contexts alone
+    and the whole table alone say of the rows.
     """
     scorer = model.once(Scorer)
     evidence, strongest, base = np.empty((3, table.n_rows))
@@ -325,7 +344,8 @@ def score_strongest(
     def work(start: int, stop: int) -> None:
         leaf = None if leaves is None else leaves.of(slice(start, stop))
         block = table.block(start, stop)
-        parts = scorer.score(block, leaf, cells=False)
+        told = None if views is None else views[:, start:stop]
+        parts = scorer.score(block, leaf, cells=False, views=told)
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
         plain = scorer.plain(parts, block)
