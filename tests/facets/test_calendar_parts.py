@@ -164,7 +164,7 @@ def test_what_are_no_dates_is_refused_before_their_parts_are_made() -> None:
 
 def test_weekdays_may_be_conditions() -> None:
     orders = make_orders()
-    weekday = orders["ordered"].dt.weekday
+    weekday = orders["ordered"].dt.day_of_week
     orders["amount"] = np.where(weekday == 5, 100.0, 10.0) + orders["amount"] / 100
     model = ADMERCS().fit(orders)
     texts = " ".join(pattern.text for pattern in model.patterns())
