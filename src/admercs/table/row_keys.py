@@ -18,9 +18,10 @@ from admercs.arrays import Floats, Ints, Keys
 
 def key_rows(columns: Iterable[Floats], keys: Keys) -> None:
     """Write the keys (rows x 2) of some rows, given their columns."""
-    keys[:] = 0
+    sums, hashes = np.zeros((2, len(keys)), np.uint64)
     for column in columns:
-        add_keys(column, column.view(np.uint64), keys)
+        add_keys(column, column.view(np.uint64), sums, hashes)
+    keys[:, 0], keys[:, 1] = sums, hashes
 
 
 def distinct_rows(keys: Keys, times: Ints, most: int) -> tuple[Ints, Ints]:
@@ -73,21 +74,22 @@ def find_keys(keys: Keys, wanted: Keys) -> tuple[Ints, Ints]:
 
 
 @kernel
-def add_keys(column, bits, keys):  # type: ignore[no-untyped-def]
+def add_keys(column, bits, sums, hashes):  # type: ignore[no-untyped-def]
     """Add the values of one column, also given as bits, to the keys of the rows (splitmix64)."""
+    # The two keys lie apart, so that vector instructions take several rows at a time.
     for i in range(np.uint64(len(column))):
         x = bits[i]
         if column[i] == 0.0:
             x = np.uint64(0)  # minus zero is zero …
         if column[i] != column[i]:
             x = np.uint64(0x400921FB54442D18)  # … and what is missing is missing
-        told = keys[i, 1] * np.uint64(3) + x
+        told = hashes[i] * np.uint64(3) + x
         for k in range(2):
             x += np.uint64(0x9E3779B97F4A7C15)
             x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             x ^= x >> np.uint64(31)
             if k == 0:
-                keys[i, 0] += x
+                sums[i] += x
                 x = told
-        keys[i, 1] = x
+        hashes[i] = x
