@@ -35,6 +35,7 @@ class InputChoice:
         self._codes, self._target, self._layout = codes, target, layout
         self._rows = NodeRows.start(codes, target)
         self._share = codes.shape[1] / target.n_rows
+        self._has_nominal = bool(layout.is_nominal.any())
         places, low = np.arange(len(layout.inputs)), np.ones_like(layout.n_codes)
         self._open = {0: Outlook(places, low, layout.n_codes - 1)}
         self._settings = target.settings.search
@@ -55,16 +56,15 @@ class InputChoice:
     def choose(self, node: int) -> Ints | None:
         """Return the places of the inputs to count at a node; None if no split can pay."""
         target, gains, outlook = self._target, self._gains(node), self._open[node]
-        settings = self._settings
+        settings, most = self._settings, float(gains.max())
+        price = target.settings.price if node == 0 else target.group_price
+        if not target.pays(settings.may_be * most / self._share, self._layout.candidates, price):
+            return None
         best = np.argsort(-gains, kind="stable")
         if node > 0:
             few = np.sort(best[: max(settings.least, len(outlook.places) // 2)])
             self._open[node] = outlook._replace(places=few)
         best = best[: settings.closer]
-        most = float(gains[best[0]])
-        price = target.settings.price if node == 0 else target.group_price
-        if not target.pays(settings.may_be * most / self._share, self._layout.candidates, price):
-            return None
         return np.sort(best[gains[best] >= settings.near * most])
 
     def _gains(self, node: int) -> Floats:
@@ -77,8 +77,10 @@ class InputChoice:
         # As many bits are dropped as leave at most `cells` cells.
         shift = np.frexp((high - low) // self._settings.cells)[1].astype(np.int64)
         pure = np.full(len(layout.inputs), NOTHING)
-        is_nominal = layout.is_nominal[places]
-        numeric, nominal = places[~is_nominal], places[is_nominal]
+        numeric, nominal = places, places[:0]
+        if self._has_nominal:
+            is_nominal = layout.is_nominal[places]
+            numeric, nominal = places[~is_nominal], places[is_nominal]
         if len(numeric):
             threshold_purities(
                 self._codes, layout.inputs, numeric, low, high, shift, rows, values, totals, least,
