@@ -210,10 +210,16 @@ class ModelAccess:
         known: Any = self.model.references  # only asked of models that compare rows
         return np.asarray(known.ranks.profile(values))
 
-    def odd_neighbours(self, own: Bytes) -> tuple[Ints, Floats]:
+    def weights(self, own: Bytes) -> Floats:
+        """Return the weight of each training row that rows are compared with (rows x these)."""
+        known: Any = self.model.references
+        weights: Floats = known.weights(own)
+        return weights
+
+    def odd_neighbours(self, weights: Floats) -> tuple[Ints, Floats]:
         """Return the numbers of the training rows a row is compared with, and what each adds."""
         known: Any = self.model.references
-        return known.row, known.weights(own) * self._total_excess
+        return known.row, weights * self._total_excess
 
     @cached_property
     def _total_excess(self) -> Ints:
@@ -221,10 +227,10 @@ class ModelAccess:
         total: Ints = known.excess.sum(axis=1)
         return total
 
-    def nearest_row(self, own: Bytes) -> tuple[int, Floats]:
+    def nearest_row(self, own: Bytes, weights: Floats) -> tuple[int, Floats]:
         """Return the nearest training row, and how far it is from the row in each attribute."""
         known: Any = self.model.references
-        nearest = int(known.weights(own).argmax())
+        nearest = int(weights.argmax())
         other = known.profile[:, [nearest]]
         apart = [float(each[0, 0]) for each in known.ranks.differences(own, other)]
         return int(known.row[nearest]), np.array(apart)

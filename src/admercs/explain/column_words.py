@@ -271,7 +271,10 @@ class ColumnWords:
         """Write a value as it was recorded, without needless digits; ``apart`` remains visible."""
         if self.column.display == "duration":
             return self.text(x, min(self.step, apart))
-        return self._recorded(x, max(0, self._enough + 1, decimals_for(apart)))
+        enough = (
+            self._enough + 1 if apart == math.inf else max(self._enough + 1, decimals_for(apart))
+        )
+        return self._recorded(x, max(0, enough))
 
     @cached_property
     def _recorded(self) -> Callable[[float, int], str]:

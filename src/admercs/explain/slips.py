@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -67,8 +68,9 @@ def _of_number(own: float, low: float, high: float) -> str:
 
     if (low > 0 > own) or (high < 0 < own):
         return "wrong sign?" if leads(-own) else ""
+    ratio = _ratio(low, high)
     for factor in (10.0, 100.0, 1000.0):
-        if _is_narrow(low, high, factor, _TENS_NARROW):
+        if ratio <= factor ** (1 / _TENS_NARROW):
             if leads(own / factor):
                 return f"{factor:,.0f} times too large?"
             if leads(own * factor):
@@ -82,7 +84,7 @@ def _of_number(own: float, low: float, high: float) -> str:
     if width <= slack and _one_edit(_digits(own), _digits(low)):
         return "a wrong digit?"
     for factor, (one, other) in _UNITS.items():
-        if _is_narrow(low, high, factor, _UNIT_NARROW):
+        if ratio <= factor ** (1 / _UNIT_NARROW):
             if leads(own / factor):
                 return f"{one} instead of {other}?"
             if leads(own * factor):
@@ -90,13 +92,13 @@ def _of_number(own: float, low: float, high: float) -> str:
     return ""
 
 
-def _is_narrow(low: float, high: float, factor: float, narrow: float) -> bool:
-    """Tell whether the ends of a range are much closer to each other than a factor apart.
+def _ratio(low: float, high: float) -> float:
+    """Return how many times as large as the other the larger end of a range is.
 
     A range around 0 has numbers of all sizes: most numbers that are divided by 1,000 are in it.
     """
     small, large = sorted((abs(low), abs(high)))
-    return low * high > 0 and large <= small * factor ** (1 / narrow)
+    return large / small if low * high > 0 and small > 0 else math.inf
 
 
 def _digits(number: float) -> str:

@@ -237,8 +237,8 @@ class ReferenceRows:
         away[len(theirs) :] = np.iinfo(kind).max  # references are counted four at a time
         compare_rows(
             profile, columns, theirs, is_nominal, self.scales, self.excess.sum(axis=1),
-            np.zeros((len(columns), side), np.uint8), away, _aligned((4, side), kind),
-            _aligned((3, side), np.float64), *nearest[:3],
+            np.zeros((len(columns), side), np.uint8), away, _aligned((3, side), kind),
+            _aligned((2, side), np.float64), *nearest[:3],
         )  # fmt: skip
         return nearest
 
@@ -329,8 +329,8 @@ class ReferenceRows:
         return alone, passed
 
     def weights(self, profile: Bytes) -> Floats:
-        """Return the weight of each reference row in the neighbour evidence of one row."""
-        return _weights(self._away(profile), self.compare_profile(profile))[0]
+        """Return the weight of each reference row in the neighbour evidence of rows."""
+        return _weights(self._away(profile), self.compare_profile(profile))
 
     def differences(self, values: Floats) -> Floats:
         """Return how far the nearest rows are away, added up, by column (columns x rows)."""
@@ -540,8 +540,8 @@ def compare_rows(  # type: ignore[no-untyped-def]
     zero, unlike, highest = kind(0), kind(UNLIKE), kind(1)
     while highest < nowhere:
         highest = kind(highest << 1)
-    alike, found, count, horizon = lanes[0], lanes[1], lanes[2], lanes[3]
-    small, weights, said = sums[0], sums[1], sums[2]
+    alike, found, count = lanes[0], lanes[1], lanes[2]
+    weights, said = sums[0], sums[1]
     for first in range(0, profile.shape[1], side):
         n = min(side, profile.shape[1] - first)
         for m in range(n_columns):
@@ -550,73 +550,65 @@ def compare_rows(  # type: ignore[no-untyped-def]
                 own[m, k] = column[first + k]
         for k in range(side):
             alike[k], found[k], count[k] = 0, -1, 0
-            small[k], weights[k], said[k] = 0.0, 0.0, 0.0
         for r in range(n_references):
             here = away[r]
             for k in range(side):
                 here[k] = 0
             for m in range(n_columns):
                 theirs, mine = reference[r, m], own[m]
-                if is_nominal[m] or theirs == NO_VALUE:
-                    for k in range(side):
-                        here[k] += unlike if mine[k] != theirs else zero
-                else:
-                    for k in range(side):
-                        apart = kind(max(theirs, mine[k]) - min(theirs, mine[k]))
-                        here[k] += unlike if mine[k] == NO_VALUE else apart
+                by_name = is_nominal[m] or theirs == NO_VALUE
+                for k in range(side):
+                    apart = kind(max(theirs, mine[k]) - min(theirs, mine[k]))
+                    differ = (apart > 0) & (by_name | (mine[k] == NO_VALUE))
+                    here[k] += unlike if differ else apart
             for k in range(side):
                 alike[k] += here[k] == 0
         for scale in range(2):
             # The distance of the k-th row, less one: the largest within which there are too few.
-            if scale == 0 or scales[0] < scales[1]:
-                wanted, step = kind(scales[scale]), highest
-                while step > 0:
-                    for r in range(0, len(away), 4):
-                        one, two, three, four = away[r], away[r + 1], away[r + 2], away[r + 3]
-                        for k in range(side):
-                            tried = kind(found[k] + step)
-                            count[k] += (
-                                kind(one[k] <= tried)
-                                + kind(two[k] <= tried)
-                                + kind(three[k] <= tried)
-                                + kind(four[k] <= tried)
-                            )
+            step = highest if scale == 0 or scales[0] < scales[1] else zero
+            wanted = kind(scales[scale])
+            while step > 0:
+                for r in range(0, len(away), 4):
+                    one, two, three, four = away[r], away[r + 1], away[r + 2], away[r + 3]
                     for k in range(side):
-                        few = count[k] < kind(wanted + kind(alike[k] > 0))
-                        found[k] += step if few else zero
-                        count[k] = 0
-                    step = kind(step >> 1)
-            for k in range(n):
-                last[first + k, scale] = found[k] + 1
-        for k in range(n):
-            horizon[k] = last[first + k, 0]
-        for r in range(n_references):
-            here = away[r]
-            for k in range(side):
-                small[k] += max(zero, kind(horizon[k] - here[k]))
-        for k in range(n):
-            horizon[k] = last[first + k, 1] + 1
-        for r in range(n_references):
-            here = away[r]
-            for k in range(side):
-                near = max(zero, kind(horizon[k] - here[k]))
-                weights[k] += near
-                count[k] += near > 0
-            passed = excess[r]
-            if passed != 0.0:
+                        tried = kind(found[k] + step)
+                        count[k] += (
+                            kind(one[k] <= tried)
+                            + kind(two[k] <= tried)
+                            + kind(three[k] <= tried)
+                            + kind(four[k] <= tried)
+                        )
                 for k in range(side):
-                    said[k] += max(zero, kind(horizon[k] - here[k])) * passed
+                    few = count[k] < kind(wanted + kind(alike[k] > 0))
+                    found[k] += step if few else zero
+                    count[k] = 0
+                step = kind(step >> 1)
+            for k in range(side):
+                weights[k], said[k] = 0.0, 0.0
+            for r in range(n_references):
+                here, passed = away[r], excess[r]
+                for k in range(side):
+                    near = max(zero, kind(found[k] + 2 - here[k]))
+                    weights[k] += near
+                    count[k] += near > 0
+                if scale == 1 and passed != 0.0:
+                    for k in range(side):
+                        said[k] += max(zero, kind(found[k] + 2 - here[k])) * passed
+            for k in range(n):
+                i, over = first + k, np.int64(alike[k] > 0)
+                last[i, scale] = found[k] + 1
+                # As if all near rows were as far as the last; then less by what they are nearer.
+                total = (scales[scale] + over) * last[i, scale] - (weights[k] - count[k])
+                distance[i, scale] = total / scales[scale] / n_columns
+            for k in range(side):
+                count[k] = 0
         for k in range(n):
-            i, times, over = first + k, np.int64(alike[k]), np.int64(alike[k] > 0)
-            # As if all near rows were as far as the last; then less by what they are nearer.
-            large = weights[k] - count[k]
-            distance[i, 0] = ((scales[0] + over) * last[i, 0] - small[k]) / scales[0] / n_columns
-            distance[i, 1] = ((scales[1] + over) * last[i, 1] - large) / scales[1] / n_columns
+            times, horizon = np.int64(alike[k]), np.int64(found[k]) + 2
             if times > 0:
                 # One of the reference rows that are just alike may be the row itself.
-                weights[k] = times * (weights[k] - horizon[k])
+                weights[k] = times * (weights[k] - horizon)
                 said[k] *= times
                 for r in range(n_references):
                     if away[r, k] == 0:
-                        said[k] -= horizon[k] * excess[r]
-            evidence[i] = said[k] / (UNIT * max(weights[k], 1.0))
+                        said[k] -= horizon * excess[r]
+            evidence[first + k] = said[k] / (UNIT * max(weights[k], 1.0))
