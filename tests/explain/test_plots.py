@@ -13,6 +13,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from admercs import ADMERCS
+from admercs.datasets import make_orders
 from admercs.explain import Explanations
 from admercs.explain.access import ModelAccess
 from admercs.explain.plots import (
@@ -23,6 +24,8 @@ from admercs.explain.plots import (
     telling_attributes,
 )
 from tests.pipeline.test_find_contexts import HIDDEN, corners
+
+DATES = {"ordered", "shipped"}
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +42,20 @@ def test_every_reason_can_be_drawn(model, table) -> None:
         assert ax.get_title(loc="left").replace("\n", " ") == reason.text
         assert ax.get_xlabel()
         ax.figure.canvas.draw()
+        plt.close(ax.figure)
+
+
+def test_a_broken_relation_is_shown_by_the_column_of_the_wrong_value() -> None:
+    orders = make_orders(0, 1000, as_frame="pandas").table
+    model = ADMERCS().fit(orders)
+    reasons = [r for row in model.top(orders, 10) for r in row.reasons if r.kind == "relation"]
+    assert {reason.target for reason in reasons} >= {"total (EUR)", "weight (kg)"}
+    for reason in reasons:
+        ax = plot_reason(model.model_, reason)
+        assert ax.get_xlabel() == reason.target
+        mark = ax.lines[-1].get_xdata()[0]
+        is_far = "far to" in ax.get_legend_handles_labels()[1][-1]
+        assert is_far or reason.target in DATES or mark == pytest.approx(reason.value)
         plt.close(ax.figure)
 
 

@@ -63,6 +63,8 @@ def plot_reason(model: Model, reason: Reason, ax: Axes | None = None) -> Axes:
     if reason.node >= len(access.sizes) or access.sizes[reason.node] != reason.n:
         raise ValueError("The reason comes from another model: explain the row with this one.")
     node = access.scoring_node(reason.node) if reason.kind == "context" else reason.node
+    if reason.kind == "relation":  # its values are residuals: the wrong value's column is shown
+        node = access.roots[[each.name for each in access.columns].index(reason.target)]
     presence = reason.typical is not None and reason.typical.kind in {"missing", "recorded"}
     if access.continuous[access.targets[node]] and not presence:
         _draw_densities(ax, words, node, reason)
