@@ -46,6 +46,23 @@ def test_detect_tells_what_it_found(run, people_csv):
     assert max(map(len, out.splitlines())) <= 100
 
 
+@pytest.mark.parametrize("command", ["detect", "explain"])
+def test_similar_rows_are_called_by_their_labels(run, people_csv, done, command):
+    before = ["explain", done / "people.admercs"] if command == "explain" else ["detect"]
+    arguments = [people_csv, "--id", "name", "--json", "--top", 20, "--why", 20]
+    _, out, _ = run(*before, *arguments)
+    found = json.loads(out)
+    told = [
+        (row["label"], reason["labels"])
+        for row in (found if command == "explain" else found["anomalies"])
+        for reason in row["reasons"]
+        if reason["labels"]
+    ]
+    assert told
+    for label, labels in told:
+        assert all(re.fullmatch(r"p\d+", each) and each != label for each in labels)
+
+
 def test_detect_writes_scores_with_reasons(done, people):
     table = pq.read_table(done / "scores.parquet")
     assert table.num_rows == people.num_rows

@@ -159,13 +159,24 @@ class Scoring:
             keep="columns" if getattr(options, "report", None) or options.json else "rows",
         )  # fmt: skip
         done = 0  # rows are counted from 1, as people count the rows of a file
+        references = self.model.model_.references
+        compared = [] if references is None else references.row.tolist()
+        called: dict[int, str] = {}  # rows that others are compared with, where they are seen
         for batch in self.batches:
             labels = _labels(batch, self.table.id)
             with table_errors(self.table.name):
                 piece = score(batch.select(columns), first=done + 1, labels=labels)
+            if labels is not None and piece.is_training:
+                here = (row for row in compared if done <= row < done + len(batch))
+                called |= {row: labels[row - done] for row in here}
+                piece = replace(piece, names=partial(_name, called, piece.names))
             yield piece, batch
             done += len(batch)
             self.progress("scoring", done)
+
+
+def _name(called: dict[int, str], otherwise: Callable[[int], str], row: int) -> str:
+    return called[row] if row in called else otherwise(row)
 
 
 def _labels(table: pa.Table, id_columns: list[str]) -> list[str] | None:
