@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import traceback
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -41,6 +41,7 @@ def learn(options: Namespace, table: SourceTable, progress: ProgressPrinter) -> 
         n_jobs=_n_jobs(options),
         verbose=progress,
     )
+    called: dict[int, str] = {}
     has_dask = find_spec("distributed") is not None
     # Only a large table is worth starting worker processes for, unless the user says so.
     may_use_dask = options.dask is None and options.fit_rows is None and has_dask
@@ -66,8 +67,11 @@ def learn(options: Namespace, table: SourceTable, progress: ProgressPrinter) -> 
             batches = (sample.slice(start, size) for start in range(0, len(sample), size))
         with table_errors(table.name):
             model.fit(_without(sample, table.id))
+        if total == len(sample) and model.model_.references is not None:
+            labels = _labels(sample, table.id)
+            called = {k: labels[k] for k in model.model_.references.row.tolist() if labels}
     _remember(model, options.encoding)
-    return Scoring(options, model, table, batches, partial(progress, total=total))
+    return Scoring(options, model, table, batches, partial(progress, total=total), called)
 
 
 def _remember(model: ADMERCS, encoding: str | None) -> None:
@@ -148,6 +152,7 @@ class Scoring:
     table: SourceTable
     batches: Iterable[pa.Table]  # the rows
     progress: Callable[[str, int], None]
+    called: Mapping[int, str] = field(default_factory=dict)  # rows that others are compared with
 
     def __iter__(self) -> Iterator[tuple[SummedTable, pa.Table]]:
         """Score the rows; yield each batch with its scores."""
@@ -159,23 +164,18 @@ class Scoring:
             keep="columns" if getattr(options, "report", None) or options.json else "rows",
         )  # fmt: skip
         done = 0  # rows are counted from 1, as people count the rows of a file
-        references = self.model.model_.references
-        compared = [] if references is None else references.row.tolist()
-        called: dict[int, str] = {}  # rows that others are compared with, where they are seen
         for batch in self.batches:
             labels = _labels(batch, self.table.id)
             with table_errors(self.table.name):
                 piece = score(batch.select(columns), first=done + 1, labels=labels)
-            if labels is not None and piece.is_training:
-                here = (row for row in compared if done <= row < done + len(batch))
-                called |= {row: labels[row - done] for row in here}
-                piece = replace(piece, names=partial(_name, called, piece.names))
+            if self.called:
+                piece = replace(piece, names=partial(_name, self.called, piece.names))
             yield piece, batch
             done += len(batch)
             self.progress("scoring", done)
 
 
-def _name(called: dict[int, str], otherwise: Callable[[int], str], row: int) -> str:
+def _name(called: Mapping[int, str], otherwise: Callable[[int], str], row: int) -> str:
     return called[row] if row in called else otherwise(row)
 
 
