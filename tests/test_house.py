@@ -145,7 +145,7 @@ def test_names_of_modules_and_classes_are_unique() -> None:
 def texts() -> Iterator[Path]:
     for folder in ("src", "tests", "benchmarks"):
         yield from sorted((ROOT / folder).rglob("*.py"))
-    yield from (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    yield from (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
 
 
 def test_no_line_is_too_long() -> None:
