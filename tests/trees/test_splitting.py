@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from admercs.method.settings import Trees
+from admercs.trees.splitting import settle_threshold
 
 from .tools import EXACT, grow
 
@@ -71,3 +72,11 @@ def test_missing_targets_are_a_pattern_of_their_own() -> None:
     forest, leaves, *_ = grow(np.column_stack([value, group]), EXACT, nominal=[1])
     assert forest.feature[0] == 1
     assert all(len(np.unique(np.isnan(value[leaves[0] == leaf]))) == 1 for leaf in forest.leaves(0))
+
+
+def test_a_threshold_lies_in_the_middle_of_the_gap_between_codes_with_rows() -> None:
+    assert settle_threshold(np.array([0, 4, 0, 0, 0, 2]), 1, False) == (2, True)
+    # Only missing values go right: no value that is larger than any other follows them.
+    assert settle_threshold(np.array([5, 3, 2, 0, 0, 0, 0, 0]), 2, False) == (4, False)
+    # Only missing values go left.
+    assert settle_threshold(np.array([5, 0, 0, 3, 2]), 0, True) == (1, True)

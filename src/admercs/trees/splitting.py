@@ -198,9 +198,10 @@ def settle_threshold(rows: Ints, code: int, missing_left: bool) -> tuple[int, bo
 
     Where no value is missing, unknown ones are sent to the larger side.
     """
-    is_filled = rows > 0  # on both sides some are
-    low = code - int(is_filled[code::-1].argmax())
-    high = code + 1 + int(is_filled[code + 1 :].argmax())
+    filled = np.flatnonzero(rows)
+    above = int(np.searchsorted(filled, code, side="right"))
+    low = int(filled[above - 1]) if above > 0 else 0
+    high = int(filled[above]) if above < len(filled) else len(rows) - 1
     code = (low + high - 1) // 2
     if rows[0] == 0:
         missing_left = bool(rows[: code + 1].sum() >= rows[code + 1 :].sum())
