@@ -14,6 +14,9 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.datasets import make_electric_vehicles
+from admercs.explain.column_words import ColumnWords
+from admercs.explain.repairs import rounded
+from admercs.table.columns import Column
 
 CITIES = np.array(["Berlin", "Hamburg", "Leipzig", "Dresden"])
 
@@ -160,3 +163,12 @@ def test_an_expected_value_is_the_one_that_most_rows_share_or_round() -> None:
     assert first.repairs[0].expected == 0
     assert first.repairs[0].slip == ""
     assert second.repairs[0].expected % 1000 == 0
+
+
+def test_what_is_expected_lies_within_the_column() -> None:
+    """The density of a column that is mostly 0 goes on below 0, where no value is."""
+    loss = Column("loss", 0, "numeric", "integer", low=0.0, high=4356.0)
+    words = ColumnWords(loss, "loss", "", 1.0)
+    assert rounded(words, -10.2, (-20.0, 0.0)) == 0.0
+    assert rounded(words, 4400.0, (4300.0, 4500.0)) == 4356.0
+    assert rounded(words, 1902.3, (1800.0, 2000.0)) == 1900.0

@@ -123,7 +123,10 @@ def _around(value: float, own: float) -> tuple[float, float]:
 
 
 def rounded(words: ColumnWords, x: float, region: tuple[float, float]) -> float:
-    """Round an expected working value to the digits that matter; it stays within a region."""
+    """Round an expected working value to the digits that matter; it stays within a region.
+
+    It stays within the values of the column, too.
+    """
     low, high = region
     step = max(high - low if math.isfinite(high - low) else 0.0, words.step) / _PER_RANGE
     column = words.column
@@ -139,4 +142,6 @@ def rounded(words: ColumnWords, x: float, region: tuple[float, float]) -> float:
         fits = (each * ticks for each in _TIME_STEPS if each * ticks <= step)
         unit = words.day or next(fits, 1)
         near = float(round((x + column.origin) / unit) * unit - column.origin)
-    return near if words.day or low <= near <= high else x
+    near = near if words.day or low <= near <= high else x
+    least, most = column.limits  # a density goes on beyond them
+    return min(max(near, least), most)

@@ -21,8 +21,6 @@ class ExpectedValues:
     def __init__(self, model: Model) -> None:
         self._own, self._likelihoods = model.scoring.own, model.likelihoods
         self._root = model.forest.root
-        # A density goes on beyond the smallest and the largest value, which nobody expects.
-        self._limits = [column.limits for column in model.schema.used]
         self._of_node = cache(self._likeliest)
 
     def nodes(self, leaf: ShortInts) -> ShortInts:
@@ -55,7 +53,7 @@ class ExpectedValues:
             for k, size in zip(segments, sizes, strict=True)
         ]
         # Segments may overlap: only reading tells which of them holds.
-        x = np.concatenate(points).clip(*self._limits[target])
+        x = np.concatenate(points)
         height = entries(like, slot, x)
         top = np.flatnonzero(height == height.max())
         return float(x[top[len(top) // 2]])  # a flat top has its middle as the likeliest value
