@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 
 from admercs import ADMERCS, Method
+from admercs.explain.stated_words import as_written
 from admercs.facets.facet_kinds import facet_fits
+from admercs.facets.look_alikes import LookAlike
 from admercs.method.settings import Facets
 from admercs.pipeline.model_file import ModelFileError
 from admercs.table.columns import Facet
@@ -100,6 +102,18 @@ def test_numbers_that_cannot_be_read_are_told_with_what_they_should_have_been() 
     assert (found.column, found.value_text, found.expected) == ("zip", "35x0x", right)
     assert found.text.startswith("Rows with shop = ")
     assert found.text.endswith("but this row has zip = 35x0x.")
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "other"),
+    [("Ann Peetres", "Peetres", "Peeters"), ("ANN PEErTERS", "PEErTERS", "PEETERS"),
+     ("ann pEeters-Li", "pEeters", "peeters"), ("peetres", "peetres", "peeters")],
+)  # fmt: skip
+def test_words_are_as_large_or_small_as_the_one_in_the_text(
+    text: str, word: str, other: str
+) -> None:
+    found = LookAlike(word.lower(), 1, "peeters", 100, -4.0)
+    assert as_written(found, text) == (word, other, text.replace(word, other))
 
 
 def test_a_misspelt_word_is_put_right_as_it_would_be_written() -> None:

@@ -106,7 +106,7 @@ def as_written(found: LookAlike, text: str) -> tuple[str, str, str]:
     if own is None:
         return text, found.other, found.other
     word, other = own[0], found.other
-    if word.isupper():
+    if 2 * sum(map(str.isupper, word)) > len(word):
         other = other.upper()
     elif word[0].isupper():
         other = other[:1].upper() + other[1:]
