@@ -81,6 +81,8 @@ def rank_text(row: Any) -> str:
         return "more anomalous than all training rows"
     if row.percentile >= 100:
         return "more anomalous than all other rows of the table"
+    if row.percentile < 1:
+        return "among the least anomalous rows of the table"
     shown = int(row.percentile * 10) / 10 if row.percentile > 99 else int(row.percentile)
     return f"more anomalous than {shown:g}% of the table"
 
