@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from admercs import ADMERCS
-from admercs.datasets import make_electric_vehicles
+from admercs.datasets import make_electric_vehicles, make_orders
 from admercs.explain.column_words import ColumnWords
 from admercs.explain.repairs import rounded
 from admercs.table.columns import Column
@@ -72,6 +72,17 @@ def test_sentences(model: ADMERCS, table: pd.DataFrame, column, value, sentence)
     assert sentence in row.repair_text
     assert str(row).splitlines()[1] == f"  {row.repair_text}"
     assert row.reasons[0].target == column
+
+
+def test_a_factor_is_told_whichever_of_the_typical_values_it_leads_to() -> None:
+    orders = make_orders(0, as_frame="pandas")
+    rows = orders.rows("weight in grams")
+    told = ADMERCS().fit(orders.table).explain(orders.table.iloc[rows], noun="orders")
+    for row, right in zip(told, orders.clean["weight (kg)"].iloc[rows], strict=True):
+        repair = row.repairs[0]
+        assert (repair.column, repair.slip) == ("weight (kg)", "1,000 times too large?")
+        # Not 0, however far the wrong value is away.
+        assert 0.4 < repair.expected / right < 2.5
 
 
 def test_expected_values_are_values_of_the_column(model: ADMERCS, table: pd.DataFrame) -> None:

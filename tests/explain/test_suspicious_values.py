@@ -114,6 +114,22 @@ def test_one_glaring_value_among_many_quiet_columns_is_found() -> None:
     assert flags.any(axis=1).sum() <= 12 + 3000 / 200
 
 
+def test_rows_with_one_glaring_value_are_flagged_in_a_wide_table() -> None:
+    rng = np.random.default_rng(2)
+    n, n_columns, n_odd = 2500, 150, 16
+    X = rng.normal(size=(n, 20)) @ rng.normal(size=(20, n_columns)) / np.sqrt(20)
+    X += rng.normal(size=X.shape)
+    X /= X.std(axis=0)
+    rows, columns = rng.permutation(n)[:n_odd], rng.integers(0, n_columns, n_odd)
+    X[rows, columns] += np.linspace(8, 25, n_odd) * rng.choice([-1, 1], n_odd)
+    model = ADMERCS().fit(X)
+    flagged = model.predict(X) < 0
+    assert flagged[rows].sum() >= 14
+    assert flagged.sum() <= n_odd + n / 200
+    # What 150 ordinary values add up to does not look like an anomaly.
+    assert np.median(-model.score_samples(X)) < 3
+
+
 def test_ordinary_rows_have_few_flagged_values() -> None:
     rng = np.random.default_rng(1)
     hidden = rng.normal(size=(4000, 2))

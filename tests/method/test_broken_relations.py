@@ -172,6 +172,12 @@ def test_a_broken_exact_relation_is_as_likely_an_error_as_not_before_looking(
     assert views.log_omega.min() == residual
 
 
+def test_how_many_times_the_odds_of_a_rare_value() -> None:
+    assert Relations().times(0.1) == pytest.approx(10)
+    assert Relations(odds=0.01).times(0.1) == 1
+    assert Relations().times(0.0) == 1  # nothing counts then
+
+
 def test_an_exact_relation_says_no_less_than_a_rare_value() -> None:
     views, related = views_of([-1, -1, -1, -1, -9, 0], [0] * 6), Fake(CELLS, exact=[4])
     settings = Relations(odds=0.01)

@@ -11,11 +11,11 @@ from admercs.method.odds import (
     log_complement,
     noisy_or,
     pattern_evidence,
+    plain_evidence,
     raise_gaps,
-    usual_gaps,
 )
 from admercs.method.settings import NoisyOr, Odds
-from admercs.method.views import ANCESTOR, MARGINAL, OWN, BlockViews
+from admercs.method.views import ANCESTOR, MARGINAL, OWN, RELATION, BlockViews
 
 
 def views_of(log_omega: np.ndarray, table: np.ndarray, speaker: np.ndarray) -> BlockViews:
@@ -44,6 +44,12 @@ def test_evidence_by_odds_is_continuous_and_grows_without_end() -> None:
     assert np.all(np.diff(found) > 0)
     np.testing.assert_allclose(found, np.log1p(0.1 * np.expm1(-log_omega)), rtol=1e-12)
     np.testing.assert_allclose(alone(log_omega, Odds(1.0))[0], -log_omega, rtol=1e-12)
+
+
+def test_odds_fall_where_there_are_many_columns() -> None:
+    assert [Odds().among(n).odds for n in (1, 20)] == [0.1, 0.1]
+    assert Odds().among(80) == Odds(odds=0.05)
+    assert Odds(odds=0.2, columns=100).among(400).odds == 0.1
 
 
 def test_gaps_have_a_least_evidence_where_most_rows_have_a_value() -> None:
@@ -83,7 +89,8 @@ def test_groups_are_found_by_the_usual_odds_of_missing_values() -> None:
     views = views_of(own.copy(), table.copy(), np.full(own.shape, OWN, np.uint8))
     views = views._replace(block=block)
     whole = pattern_evidence(views, np.array([True] * 3), Odds())
-    plain = usual_gaps(whole, views.log_omega, block, 0.1)
+    speaker, usual = views.speaker, Odds()
+    plain = plain_evidence(whole, views.log_omega, speaker, block, usual, usual)
     missing = np.isnan(block)
     np.testing.assert_array_equal(plain[~missing], whole[~missing])
     np.testing.assert_allclose(
@@ -91,7 +98,25 @@ def test_groups_are_found_by_the_usual_odds_of_missing_values() -> None:
     )
     assert (plain < whole)[missing].any()
     recorded = np.zeros_like(block)
-    assert usual_gaps(whole, views.log_omega, recorded, 0.1) is whole
+    assert plain_evidence(whole, views.log_omega, speaker, recorded, usual, usual) is whole
+
+
+def test_groups_are_found_by_the_usual_odds_of_values_in_a_wide_table() -> None:
+    rng, usual = np.random.default_rng(0), Odds()
+    own, has_table = -rng.exponential(2, (4, 300)), np.array([False] * 4)
+    block = np.where(rng.random(own.shape) < 0.2, np.nan, 0.0)
+    said = np.where(np.arange(4) == 3, RELATION, OWN)[:, None] * np.ones(300)
+    views = views_of(own, own, said.astype(np.uint8))._replace(block=block)
+    wide = pattern_evidence(views, has_table, usual.among(200))
+    silent = rng.random(own.shape) < 0.1  # another view of the cell is stronger
+    wide[silent] = 0.0
+    plain = plain_evidence(wide, own, views.speaker, block, usual.among(200), usual)
+    expected = np.log1p(0.1 * np.expm1(-own))
+    spoken, of_relation = ~silent, np.arange(4) == 3
+    np.testing.assert_allclose(plain[:3][spoken[:3]], expected[:3][spoken[:3]], rtol=1e-12)
+    assert not plain[silent].any()
+    there = ~np.isnan(block[of_relation])
+    np.testing.assert_array_equal(plain[of_relation][there], wide[of_relation][there])
 
 
 @pytest.mark.parametrize("evidence", [Odds(0.1), Odds(0.5), NoisyOr(0.9), NoisyOr(1.0)])

@@ -9,7 +9,7 @@ from admercs.arrays import Floats
 from admercs.explain.column_words import TICKS, ColumnWords, decimals_for, number
 from admercs.explain.model_words import PEAK, ModelWords
 from admercs.explain.part_words import expected_part
-from admercs.explain.records import Repair
+from admercs.explain.records import Repair, Value
 from admercs.explain.sentences import exchange_sentence, repair_sentence
 from admercs.explain.slips import find_slip
 from admercs.facets.text_shape import E_MAIL
@@ -57,11 +57,13 @@ class RepairWords:
     ) -> dict[str, Any]:
         """Return the fields of the repair of one cell; its text is a clause."""
         words, access, own = self._words.column(cell), self._words.access, float(row[cell])
+        origin = words.column.origin
         region, about, apart = (value, value), "", math.inf
+        whole = region
         if node is not None and access.continuous[cell] and not math.isnan(value):
-            holds = (ends for ends in access.typical_region(node) if ends[0] <= value <= ends[1])
-            region = next(holds, region)
-            origin = words.column.origin
+            regions = [*access.typical_region(node)]
+            region = next((ends for ends in regions if ends[0] <= value <= ends[1]), region)
+            whole = min(region, *regions)[0], max(ends[1] for ends in (region, *regions))
             exact = round(value + origin, _EXACT_DECIMALS) - origin
             if words.is_number and abs(exact - value) <= _LAST_DIGITS * math.ulp(value + origin):
                 # By a relation: the likeliest value of a density has many digits.
@@ -69,13 +71,13 @@ class RepairWords:
             else:
                 if region[1] - region[0] < PEAK * access.bandwidth(node):
                     value = region[0] / 2 + region[1] / 2  # many rows share it
-                ends = region if region[1] > region[0] else _around(value, own)
+                ends = region if region[1] > region[0] else _around(value, own, origin)
                 value, about = rounded(words, value, ends), "about "
         given, raw = words.native(own), unknown.get(cell)
-        natives = (words.native(end) if math.isfinite(end) else None for end in region)
         was_given = raw if given is None else given
-        usual = self._is_usual(cell, own)
-        slip = "" if usual else find_slip(was_given, words.native(value), *natives)
+        slips = () if self._is_usual(cell, own) else (region, whole)
+        # The value may be another of the typical ones than the likeliest of all.
+        slip = next(filter(None, (self._slip(words, was_given, value, ends) for ends in slips)), "")
         was = "missing" if math.isnan(own) else words.exact_text(own, apart)
         if raw is not None:
             was = words.category(raw)
@@ -100,6 +102,12 @@ class RepairWords:
             "text": f"{text} ({slip})" if slip else text,
         }
 
+    def _slip(
+        self, words: ColumnWords, own: Value, value: float, region: tuple[float, float]
+    ) -> str:
+        low, high = (words.native(end) if math.isfinite(end) else None for end in region)
+        return find_slip(own, words.native(value), low, high)
+
     def _is_usual(self, cell: int, own: float) -> bool:
         """Tell whether a value is no slip, even if it looks like one: several rows have it.
 
@@ -116,9 +124,9 @@ class RepairWords:
         )
 
 
-def _around(value: float, own: float) -> tuple[float, float]:
-    """Return what is near an expected value, compared with how far the row's own value is."""
-    apart = abs(own - value) / 2
+def _around(value: float, own: float, origin: float) -> tuple[float, float]:
+    """Return what is near an expected value, compared with it and how far the own value is."""
+    apart = min(abs(own - value), abs(value + origin) or math.inf) / 2
     return (value - apart, value + apart) if apart > 0 else (value, value)
 
 

@@ -84,7 +84,7 @@ class RelationStep:
     ) -> None:
         self._related, self._cells, self._equations = related, related.cells, equations
         self._has_marginal, self._look, self._odds = has_marginal, look, odds
-        self._holds, self._times = log(settings.holds), max(1.0, settings.odds / odds)
+        self._holds, self._times = log(settings.holds), settings.times(odds)
         holds = np.array([self._holds])
         self._enough = {r: float(self._evidence(self._weighed(r, holds))[0]) for r in self._cells}
         self._of_cell: dict[int, list[int]] = {}

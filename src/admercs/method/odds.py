@@ -6,6 +6,7 @@ Our form: before looking, the odds that a value is wrong are a : 1; a wrong valu
 a right one is as likely as ω says. A value contributes −log of the chance, after looking, that it
 is right: log(1 + a (1/ω − 1)). Small oddities, which every row has, hardly count, and large ones
 have no bound. Of the views of a value (leaf, ancestor, whole table) the least likely one counts.
+Where there are many columns a is less, or the sum of small oddities would hide a large one.
 
 A missing value is none of the values of its column. Where nearly all rows of its leaf, or of an
 ancestor, have one, it is an error more often than a rare value is: there the odds are (b / ω)², at
@@ -27,9 +28,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from admercs._compile import kernel
-from admercs.arrays import Bools, Floats, Ints
+from admercs.arrays import Bools, Bytes, Floats, Ints
 from admercs.method.settings import NoisyOr, Odds
-from admercs.method.views import MARGINAL, BlockViews
+from admercs.method.views import MARGINAL, RELATION, BlockViews
 
 # Of the polynomial for everyday evidence; odd, as two sums run at the same time.
 DEGREE = 13
@@ -62,7 +63,7 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
 
 
 def weigh(log_omega: Floats, odds: float, out: Floats) -> None:
-    """Write the evidence of likelihoods into `out`."""
+    """Write the evidence of likelihoods by some odds into `out`."""
     series = odds_series(odds)
     for start in range(0, len(log_omega), TOGETHER):
         some, weighed = log_omega[start : start + TOGETHER], out[start : start + TOGETHER]
@@ -92,19 +93,28 @@ def raise_gaps(pattern: Floats, views: BlockViews, least: float, missing: Floats
         pattern[m, rows], views.speaker[m, rows] = least, MARGINAL
 
 
-def usual_gaps(pattern: Floats, log_omega: Floats, block: Floats, odds: float) -> Floats:
-    """Return evidence of values in which missing ones have the odds of any other value.
+def plain_evidence(
+    pattern: Floats, log_omega: Floats, speaker: Bytes, block: Floats, odds: Odds, usual: Odds
+) -> Floats:
+    """Return evidence of values that has the usual odds, in wide tables and for missing values.
 
     What is said of a group of rows, or of rows like another, follows from this evidence: what is
-    missing is an error of one row.
+    missing is an error of one row, and small oddities that many rows share are no chance. What a
+    relation says has odds of its own. `pattern` is returned as it is where nothing differs.
     """
-    row = np.flatnonzero(np.isnan(block).any(axis=0))
+    plain = pattern
+    if odds != usual:
+        plain = np.empty_like(pattern)
+        weigh(log_omega.ravel(), usual.odds, plain.ravel())
+        # Of the views of a cell only the strongest counts; the others have no evidence.
+        np.copyto(plain, pattern, where=(pattern == 0) | (speaker == RELATION))
+    row = np.flatnonzero(np.isnan(block).any(axis=0)) if usual.missing else np.empty(0, np.int64)
     if not len(row):
-        return pattern
-    usual = np.log1p(odds * np.expm1(np.minimum(-log_omega[:, row], MOST)))
-    some = pattern[:, row]
-    plain = pattern.copy()
-    plain[:, row] = np.where(np.isnan(block[:, row]), np.minimum(some, usual), some)
+        return plain
+    by_odds = np.log1p(usual.odds * np.expm1(np.minimum(-log_omega[:, row], MOST)))
+    some = plain[:, row]
+    plain = plain.copy()
+    plain[:, row] = np.where(np.isnan(block[:, row]), np.minimum(some, by_odds), some)
     return plain
 
 

@@ -189,9 +189,17 @@ class Odds:
     """Evidence log(1 + odds (1/ω − 1)) of a value of likelihood ω."""
 
     odds: float = 0.1
+    # In tables of more columns than this the odds fall with the root of their number: many columns
+    # have many small oddities by chance, and their sum must not hide a single large one.
+    columns: Several = 20
     missing: Share = 0.15  # where fewer rows of a context miss a value, a gap has the odds 1 : 1
     # The least evidence of a gap where less than half of a column is missing, beside categories.
     gap: float = 0.3
+
+    def among(self, n_columns: int) -> Odds:
+        """Return the odds of the values of a table of so many columns."""
+        share = math.sqrt(min(1.0, self.columns / n_columns))
+        return replace(self, odds=share * self.odds)
 
 
 @dataclass(frozen=True)
@@ -352,6 +360,10 @@ class Relations:
     # cells has the evidence; with S the share of rows with a residual as far out, ω >= S ** power.
     holds: Share = 0.05
     power: float = 6.0
+
+    def times(self, odds: float) -> float:
+        """Return how many times the odds of a rare value those of a broken exact relation are."""
+        return max(1.0, self.odds / odds) if odds > 0 else 1.0
 
 
 @dataclass(frozen=True)

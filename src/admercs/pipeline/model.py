@@ -17,7 +17,7 @@ from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
 from admercs.method.neighbours import ReferenceRows
 from admercs.method.scoring_nodes import ScoringNodes
-from admercs.method.settings import Method
+from admercs.method.settings import Method, NoisyOr, Odds
 from admercs.table.columns import Column
 from admercs.table.schema import Schema
 from admercs.trees.forest import Forest
@@ -93,6 +93,13 @@ class Model:
             for m, column in enumerate(self.schema.used)
             if column.facet is not None and column.facet.kind == RELATION
         }
+
+    @cached_property
+    def evidence(self) -> Odds | NoisyOr:
+        """What the likelihoods of values count in a table of so many columns."""
+        evidence = self.method.evidence
+        n_columns = len(np.unique(self.credited))
+        return evidence if isinstance(evidence, NoisyOr) else evidence.among(n_columns)
 
     @cached_property
     def formulas(self) -> dict[int, Formula]:

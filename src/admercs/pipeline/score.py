@@ -39,7 +39,7 @@ from admercs.method.credit import CellCredit, count_above
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest, ReferenceRows
-from admercs.method.odds import evidence_of_views, pattern_evidence, raise_gaps, usual_gaps
+from admercs.method.odds import evidence_of_views, pattern_evidence, plain_evidence, raise_gaps
 from admercs.method.settings import Method, NoisyOr, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
@@ -111,7 +111,7 @@ class Parts(NamedTuple):
             by_ancestor = self.speaker == ANCESTOR
             log_omega[by_ancestor] = undiscount(log_omega[by_ancestor], model.method.ancestor.odds)
         if self.relation is not None and model.method.relations is not None:
-            times = max(1.0, model.method.relations.odds / odds_of(model.method))
+            times = model.method.relations.times(odds_of(model.evidence))
             exact = (self.speaker == RELATION) & np.isin(self.relation, model.exact)
             log_omega[exact] = undiscount(log_omega[exact], times)
         return log_omega
@@ -142,6 +142,7 @@ class Scorer:
     def __init__(self, model: Model) -> None:
         method, forest, likelihoods = model.method, model.forest, model.likelihoods
         self._method, self._forest, self._references = method, forest, model.references
+        self._evidence = model.evidence
         roots = forest.roots
         # Likelihoods that take a leaf for the node that scores it.
         self._own = make_ready(likelihoods._replace(slot=likelihoods.slot[model.scoring.own]))
@@ -183,7 +184,7 @@ class Scorer:
                 model.equations,
                 self._has_marginal,
                 self.look,
-                odds_of(method),
+                odds_of(self._evidence),
                 method.relations,
             )
             self._steps.append(step)
@@ -225,11 +226,11 @@ class Scorer:
         return known.usually_apart(credit.usual)
 
     def plain(self, parts: Parts, block: Floats) -> Floats:
-        """Return the evidence of values where missing ones have the usual odds."""
-        evidence = self._method.evidence
-        if isinstance(evidence, NoisyOr) or evidence.missing == 0:
+        """Return the evidence of values by the usual odds, see `plain_evidence`."""
+        odds, usual = self._evidence, self._method.evidence
+        if isinstance(odds, NoisyOr) or isinstance(usual, NoisyOr):
             return parts.pattern
-        return usual_gaps(parts.pattern, parts.log_omega, block, evidence.odds)
+        return plain_evidence(parts.pattern, parts.log_omega, parts.speaker, block, odds, usual)
 
     def own_likelihoods(self, block: Floats, leaf: ShortInts) -> Floats:
         """Return log ω of the values of a block by the leaves' own scoring nodes."""
@@ -278,9 +279,9 @@ class Scorer:
         for step in self._steps:
             step.apply(views)
         if by_view is not None:
-            by_view[:] = evidence_of_views(views, self._of_contexts, odds_of(self._method))
+            by_view[:] = evidence_of_views(views, self._of_contexts, odds_of(self._method.evidence))
         log_omega[self._stated] = block[self._stated]
-        pattern = pattern_evidence(views, self._has_marginal, self._method.evidence)
+        pattern = pattern_evidence(views, self._has_marginal, self._evidence)
         if self._least is not None:
             raise_gaps(pattern, views, *self._least)
         keep_strongest(pattern, self._cells)
@@ -300,9 +301,9 @@ def gap_shares(model: Model) -> Floats:
     return np.array(n_missing) / model.n_rows
 
 
-def odds_of(method: Method) -> float:
+def odds_of(evidence: Odds | NoisyOr) -> float:
     """Return the odds with which evidence counts that does not come from likelihoods."""
-    return method.evidence.odds if isinstance(method.evidence, Odds) else 1.0
+    return evidence.odds if isinstance(evidence, Odds) else 1.0
 
 
 def compared_evidence(
@@ -312,7 +313,7 @@ def compared_evidence(
     alone = None
     if method.neighbours is not None and method.neighbours.isolation is not None:
         settings = method.neighbours.isolation
-        alone = references.isolation(nearest.distance, settings, odds_of(method))
+        alone = references.isolation(nearest.distance, settings, odds_of(method.evidence))
         own = own + alone
     passed, far = references.added(nearest, own)
     return alone, passed, far if references.ends.any() else None
@@ -331,7 +332,7 @@ def score_strongest(
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return the evidence of each row, that of its oddest value alone, and its plain evidence.
 
-    In plain evidence missing values have the usual odds.
+    Plain evidence has the usual odds, see `plain_evidence`.
     `keys` receives the keys of the rows (see `row_keys`), and `above` how many values have
     how much evidence (see `credit`), where these are wanted. `views` receives what contexts alone
     and the whole table alone say of the rows.
@@ -349,7 +350,7 @@ def score_strongest(
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
         plain = scorer.plain(parts, block)
-        if plain is parts.pattern:  # nothing is missing
+        if plain is parts.pattern:
             base[start:stop] = evidence[start:stop]
         else:
             base[start:stop] = parts._replace(pattern=plain).evidence()
