@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
@@ -50,6 +51,8 @@ def _like_it(value: Json) -> list[Json]:
     """Return values of the same type as a value: near it, and odd ones."""
     if isinstance(value, bool):
         return [not value, int(value)]
+    if isinstance(value, int) and abs(value) > sys.float_info.max:  # damaged before
+        return [value + 1, -value, str(value), *NUMBERS]
     if isinstance(value, int | float):
         near = [value + 1, value - 1, -value, 2 * value, value * 10**6, str(value)]
         if abs(value) < 2**1023:  # what is larger may be exchanged a second time, as it is

@@ -48,6 +48,7 @@ def test_evidence_by_odds_is_continuous_and_grows_without_end() -> None:
 
 def test_odds_fall_where_there_are_many_columns() -> None:
     assert [Odds().among(n).odds for n in (1, 20)] == [0.1, 0.1]
+    assert Odds(columns=10**400).among(300) == Odds(columns=10**400)
     assert Odds().among(80) == Odds(odds=0.05)
     assert Odds(odds=0.2, columns=100).among(400).odds == 0.1
 

@@ -198,7 +198,7 @@ class Odds:
 
     def among(self, n_columns: int) -> Odds:
         """Return the odds of the values of a table of so many columns."""
-        share = math.sqrt(min(1.0, self.columns / n_columns))
+        share = math.sqrt(min(self.columns, n_columns) / n_columns)
         return replace(self, odds=share * self.odds)
 
 
