@@ -74,9 +74,10 @@ def test_the_weights_are_the_formula(model: ADMERCS, table: pd.DataFrame) -> Non
     nearest = known.compare(values)._replace(ends=np.zeros(n))
     compared = compared_evidence(model.model_.method, known, parts.evidence(), nearest)
     before = sum((each for each in compared if each is not None), parts.evidence())
-    spread = np.ptp(np.quantile(before, [0.25, 0.75]))
-    expected = agreement * alpha * (1 + spread) * found / found.std()
+    most = 5 * agreement * alpha * np.quantile(before, 0.75)
+    expected = most * np.minimum(1, found / np.quantile(found, 0.99))
     assert agreement > 0.1
+    assert known.most == pytest.approx(most, rel=2e-3)
     np.testing.assert_allclose(known.compare(values).ends, expected, rtol=2e-3)
 
 
@@ -147,7 +148,7 @@ def test_rows_add_up_and_nothing_depends_on_their_order() -> None:
     parts = Scorer(model.model_).score(working_values(model, X))
     assert parts.ends is not None
     assert parts.far is not None
-    assert parts.far.max() > 0.5
+    assert parts.far.max() > 0.2
     np.testing.assert_allclose(parts.ends.sum(axis=0), parts.far, rtol=1e-9)
     np.testing.assert_allclose(model.score_cells(X).sum(axis=1), evidence(model, X), rtol=1e-9)
     again = fit(X[order])

@@ -19,12 +19,12 @@ that of their neighbours. Where most columns are noise it is 0.
 *Far ends*: with r the centred rank of a value in its column, from −1 to 1, T is the sum of v r²
 over the columns of a row, and
 
-    t = c α (1 + s) T / sd T.
+    t = 5 c α q min(1, T / T₉₉).
 
 The weight v of an end of a column is 1 and the correlation of r² there with the sum of r² in the
 other columns. α is Cronbach's alpha of the r² of the columns: how far the ends of columns coincide.
 c is the correlation over the training rows between what contexts and what the whole table say of
-them, and s the spread of their evidence, from the lower to the upper quartile. Where ends coincide
+them, q the upper quartile of their evidence, and T₉₉ what 1% of them exceed. Where ends coincide
 and contexts agree, many values at the ends of columns are a sign of their own. The evidence of a
 row becomes √(e² + o² + t²).
 """
@@ -216,7 +216,8 @@ class ReferenceRows:
     usual: Floats  # the mean distance of a typical row at both scales
     typical: float  # the neighbour evidence of a typical row
     weight: float  # how much of the neighbour evidence beyond that counts
-    ends: Floats  # 2 x columns: what it says to be at the lower and at the upper end of a column
+    ends: Floats  # 2 x columns: what it says to be at the lower and at the upper end of a column …
+    most: float = 0.0  # … and in all columns together, at most
 
     def compare(self, values: Floats) -> Nearest:
         """Compare rows (columns x rows) with the reference rows."""
@@ -280,6 +281,9 @@ class ReferenceRows:
 
     def at_ends(self, profile: Bytes) -> Floats:
         """Return what it says of rows that their values are at the ends of columns."""
+        return np.minimum(self.most, self._all_ends(profile))
+
+    def _all_ends(self, profile: Bytes) -> Floats:
         total = np.zeros(profile.shape[1])
         for m, told in self._of_bytes.items():
             total += told[profile[m]]
@@ -288,7 +292,7 @@ class ReferenceRows:
     def credit_ends(self, values: Floats, far: Floats) -> Floats:
         """Credit what is said of the ends of columns to these, as far as it is said of them."""
         profile, credited = self.ranks.profile(values), np.zeros(values.shape)
-        total = self.at_ends(profile)
+        total = self._all_ends(profile)
         share = np.divide(far, total, out=np.zeros_like(far), where=total > 0)
         for m, told in self._of_bytes.items():
             credited[m] = share * told[profile[m]]

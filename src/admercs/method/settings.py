@@ -317,7 +317,7 @@ class Neighbours:
     weight: float = 4.0
     # How much it counts that the values of a row are at the ends of their columns, if the ends of
     # all columns coincide and contexts agree with the whole table; 0: it does not count.
-    ends: float = 1.0
+    ends: float = 5.0
     min_rows: int = 20  # a table of fewer rows has no neighbours, …
     min_columns: int = 3  # … and one of fewer columns no evidence of neighbours and ends
     isolation: Isolation | None = field(default_factory=Isolation)
@@ -377,7 +377,8 @@ class Flagging:
     chance: Inner = 0.002  # of an ordinary row to be flagged, if evidence has an exponential tail
     # If more than this share of the rows would be flagged, only the rows are that stand out, …
     share: Share = 0.01
-    gap: float = 1.8  # … with this many times the evidence of the rows that follow, …
+    # … with this many times the evidence of the rows that follow, beyond that of the median, …
+    gap: float = 1.8
     following: float = 0.25  # … which are this many, as a share of those that stand out.
     # Where all training rows are normal, so many parts of them are each scored by the rest, …
     folds: Several = 5

@@ -28,7 +28,6 @@ from admercs.method.neighbours import (
     moments,
     n_references,
     passed_on,
-    spread_of,
 )
 from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
@@ -47,7 +46,7 @@ from admercs.table.row_keys import ReferenceSample, find_keys, merge_keys, sampl
 from admercs.trees.forest import Leaves
 from admercs.trees.row_sample import draw
 
-MIDDLE, QUARTILES = np.array([0.5]), np.array([0.25, 0.75])
+MIDDLE, UPPER, OUTERMOST = np.array([0.5]), np.array([0.75]), np.array([0.99])
 
 
 class RowParts(NamedTuple):
@@ -128,36 +127,35 @@ def compare_rows(
     compared = rows.keep(
         "", add_compared, evidence, nearest, kept.codes, shared=(model.method, found)
     )
-    ends = find_ends(rows, found, kept, compared, settings.ends) if enough else found.ends
-    if ends.any():
-        found = replace(found, ends=ends)
+    if enough and settings.ends > 0:
+        found = weigh_ends(rows, found, kept, compared, settings.ends)
+    if found.ends.any():
         shared = model.method, found
         compared = rows.keep("", add_compared, evidence, nearest, kept.codes, shared=shared)
     return replace(model, references=found), compared
 
 
-def find_ends(
+def weigh_ends(
     rows: Rows, found: ReferenceRows, kept: RowParts, evidence: Kept, weight: float
-) -> Floats:
-    """Return what it says to be at the lower and the upper end of each column."""
-    ranks, none = found.ranks, found.ends
-    agreement = correlation(_moments(rows, *kept.views)) if weight > 0 else 0.0
+) -> ReferenceRows:
+    """Return the reference rows with what it says to be at the ends of columns."""
+    ranks, agreement = found.ranks, correlation(_moments(rows, *kept.views))
     if agreement == 0:
-        return none
-    plain = replace(found, ends=np.where(ranks.is_ranked, 1.0, none))
+        return found
+    ends = np.where(ranks.is_ranked, 1.0, found.ends)
+    plain = replace(found, ends=ends, most=math.inf)
     far = rows.keep("", ends_of_piece, kept.codes, shared=(plain,))
     width = max(map(len, kept.code_counts))
-    sums = rows.merge(
-        np.add.reduce, rows.keep("", sum_by_code, kept.codes, far, shared=(ranks, width))
-    )
+    sums = rows.keep("", sum_by_code, kept.codes, far, shared=(ranks, width))
+    sums = rows.merge(np.add.reduce, sums)
     learnt = learn_ends(ranks, kept.code_counts, sums, _moments(rows, far, far))
-    weighed = replace(found, ends=learnt.weight)
+    weighed = replace(found, ends=learnt.weight, most=math.inf)
     far = rows.keep("", ends_of_piece, kept.codes, shared=(weighed,))
-    apart = spread_of(_moments(rows, far, far))
-    low, high = rows.quantiles(evidence, QUARTILES).tolist()
-    if apart == 0 or not math.isfinite(high):
-        return none
-    return np.asarray(weight * agreement * learnt.alpha * (1 + high - low) / apart * learnt.weight)
+    top = float(rows.quantiles(far, OUTERMOST)[0])
+    most = weight * agreement * learnt.alpha * float(rows.quantiles(evidence, UPPER)[0])
+    if top <= 0 or not 0 < most < math.inf:
+        return found
+    return replace(found, ends=most / top * learnt.weight, most=most)
 
 
 def ends_of_piece(codes: Codes, found: ReferenceRows) -> Floats:

@@ -120,7 +120,7 @@ MEMBERS = (
 
 
 # The fields of the header and their types; several types in a tuple are alternatives.
-REFERENCE_FIELDS = {"typical": float, "weight": float}
+REFERENCE_FIELDS = {"typical": float, "weight": float, "most": float}
 FIELDS: dict[str, Any] = {
     "format": str,
     "format_version": int,
