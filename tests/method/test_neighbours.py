@@ -101,7 +101,7 @@ def test_comparing_agrees_with_counting() -> None:
         mean = np.array([small.mean(), large.mean()]) / table.shape[1]
         np.testing.assert_allclose(nearest.distance[row], mean, rtol=1e-9)
         np.testing.assert_array_equal(differences[:, row], apart[away <= small[-1]].sum(axis=0))
-        own = known.weights(known.ranks.profile(values[:, [row]]))
+        own = known.weights(known.ranks.profile(values[:, [row]]))[0]
         np.testing.assert_allclose(own[others] / own.sum(), weight / weight.sum(), atol=1e-12)
     np.testing.assert_allclose(known.usual, np.median(nearest.distance, axis=0))
     assert known.typical == pytest.approx(np.median(nearest.evidence))
@@ -276,7 +276,7 @@ def test_reasons_name_rows_that_are_alike_and_odd(model: ADMERCS, table: pd.Data
         assert set(behind) <= {"isolation", "neighbours", "ends"}
         for reason in reasons:
             told += 1
-            weight = known.weights(known.ranks.profile(values[:, [int(row.label)]]))
+            weight = known.weights(known.ranks.profile(values[:, [int(row.label)]]))[0]
             places = [known.row.tolist().index(other) for other in reason.rows]
             assert row.label not in reason.rows
             assert np.all(weight[places] > 0)
@@ -350,7 +350,7 @@ def test_any_number_of_references_is_compared(n_references: int) -> None:
         assert nearest.last[row].tolist() == [ordered[small - 1], ordered[large - 1]]
         weight = np.maximum(0, ordered[large - 1] + 1 - away[row])
         if (away[row] == 0).sum() <= 1:
-            own = known.weights(profile[:, [row]])
+            own = known.weights(profile[:, [row]])[0]
             np.testing.assert_array_equal(own, np.where(away[row] == 0, 0, weight))
 
 
