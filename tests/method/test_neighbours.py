@@ -30,7 +30,7 @@ from admercs.method.neighbours import (
     n_references,
     passed_on,
 )
-from admercs.method.settings import Neighbours
+from admercs.method.settings import Isolation, Neighbours
 from admercs.pipeline.score import Scorer
 from admercs.table import read_frame
 
@@ -194,6 +194,16 @@ def test_a_row_is_not_its_own_neighbour() -> None:
     alone = evidence(fit(X, WITHOUT), X)[0]
     alike = NO_ISOLATION.change({"neighbours.ends": 0.0})
     assert evidence(fit(X, alike), X)[0] == pytest.approx(alone, rel=0.01)
+
+
+@pytest.mark.parametrize("power", [1e3, 1e9])
+def test_isolation_is_finite_whatever_its_power(power: float) -> None:
+    table = make_electric_vehicles(0, as_frame="pandas").table[:200]
+    model = fit(table)
+    distance = references(model).compare(working_values(model, table)).distance
+    alone = references(model).isolation(distance, Isolation(power), 0.1)
+    assert alone.max() > 600
+    assert np.isfinite(alone).all()
 
 
 def test_isolation_is_the_formula() -> None:

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 
 from admercs._compile import kernel
 from admercs.arrays import FEW_ROWS, Array, Bools, Bytes, Codes, Floats, Ints, Keys, scramble
+from admercs.method.odds import MOST
 from admercs.method.settings import Isolation, Neighbours
 from admercs.table.bins import Binning, EdgeGrid, encode, make_grid
 
@@ -255,7 +256,7 @@ class ReferenceRows:
         power = settings.power * math.sqrt(self.ranks.n_compared)
         small, large = np.log((distance + HALF_RANK) / (self.usual + HALF_RANK)).T
         z = power * np.maximum(small, large)
-        return np.log1p(odds * np.expm1(np.maximum(0.0, z)))
+        return np.log1p(odds * np.expm1(np.clip(z, 0.0, MOST)))
 
     def added(self, nearest: Nearest, own: Floats) -> tuple[Floats, Floats]:
         """Return what neighbour evidence and far ends add to the rows' own evidence.
