@@ -46,7 +46,7 @@ ADDED = {
     "misspelt words and numbers put right as others state them": 80,
     "contaminated tables: values at the far ends of many columns": 250,
 }
-MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 140
+MAX_PACKAGE_LINES, MAX_MODULES = 15_000 + sum(ADDED.values()), 142
 
 # scikit-learn's way: an estimator takes all of its parameters by name.
 MANY_PARAMETERS = {"ADMERCS.__init__"}

@@ -8,13 +8,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from admercs import ADMERCS, Method
-from admercs.method.neighbours import (
-    FarEnds,
-    RankDistance,
-    ReferenceRows,
-    learn_ends,
-    moments,
-)
+from admercs.method.far_ends import FarEnds, learn_ends
+from admercs.method.moments import moments
+from admercs.method.neighbours import ReferenceRows
+from admercs.method.rank_distance import RankDistance
 from admercs.pipeline.compare import sum_by_code
 from admercs.pipeline.score import Scorer, compared_evidence
 from admercs.table.bins import Binning

@@ -17,19 +17,16 @@ from admercs import ADMERCS, Method
 from admercs.datasets import make_electric_vehicles, make_synth_cs
 from admercs.explain.records import RowExplanation
 from admercs.facets import prepare
+from admercs.method.moments import UNIT, add_moments, correlation, moments
 from admercs.method.neighbours import (
     NEGLIGIBLE,
-    UNIT,
     Nearest,
-    RankDistance,
     ReferenceRows,
-    add_moments,
-    correlation,
     may_have_neighbours,
-    moments,
     n_references,
     passed_on,
 )
+from admercs.method.rank_distance import RankDistance
 from admercs.method.settings import Isolation, Neighbours
 from admercs.pipeline.score import Scorer
 from admercs.table import read_frame

@@ -238,7 +238,7 @@ class ModelAccess:
     def count_ends(self, own: Bytes) -> tuple[int, int]:
         """Return in how many columns of numbers a row is at one of the ends, and of how many."""
         known: Any = self.model.references
-        far = [float(each[0]) >= END**2 for each in known.far_out(own)]
+        far = [float(each[0]) >= END**2 for each in known.column_ends.far_out(own)]
         return sum(far), len(far)
 
     def is_far(self, values: Floats) -> Bools:

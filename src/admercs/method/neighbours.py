@@ -16,176 +16,41 @@ becomes √(e² + o²). Context evidence is not passed on: all rows of a context
 much o counts follows from the table: from the correlation between the rows' own excess evidence and
 that of their neighbours. Where most columns are noise it is 0.
 
-*Far ends*: with r the centred rank of a value in its column, from −1 to 1, T is the sum of v r²
-over the columns of a row, and
-
-    t = 5 c α q min(1, T / T₉₉).
-
-The weight v of an end of a column is 1 and the correlation of r² there with the sum of r² in the
-other columns. α is Cronbach's alpha of the r² of the columns: how far the ends of columns coincide.
-c is the correlation over the training rows between what contexts and what the whole table say of
-them, q the upper quartile of their evidence, and T₉₉ what 1% of them exceed. Where ends coincide
-and contexts agree, many values at the ends of columns are a sign of their own. The evidence of a
-row becomes √(e² + o² + t²).
+What `far_ends` says, t, is added in the same way: √(e² + o² + t²).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.arrays import FEW_ROWS, Array, Bools, Bytes, Codes, Floats, Ints, Keys, scramble
+from admercs.arrays import FEW_ROWS, Array, Bytes, Codes, Floats, Ints, Keys, scramble
+from admercs.method.far_ends import ColumnEnds
+from admercs.method.moments import UNIT
 from admercs.method.odds import MOST
+from admercs.method.rank_distance import (
+    NO_VALUE,
+    TOP_RANK,
+    UNLIKE,
+    Distances,
+    RankDistance,
+    distance_type,
+)
 from admercs.method.settings import Isolation, Neighbours
-from admercs.table.bins import Binning, EdgeGrid, encode, make_grid
+from admercs.table.bins import EdgeGrid
 
-Distances = NDArray[np.signedinteger]
-
-# Numbers are compared by their rank, from 0 to this; the next byte stands for a missing value.
-TOP_RANK = 254
-NO_VALUE = 255
-# Two categories, or a value and none, are as far apart as two values of which each half of a
-# column has one.
-UNLIKE = TOP_RANK // 2
-UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
-FARTHEST = (TOP_RANK // 2) ** 2  # the squared distance of the ends of a column from its middle
-# The squared centred rank of each byte of a number, from 0 to 1; of a missing value 0.
-_OUTWARDS = (np.arange(NO_VALUE + 1) - TOP_RANK // 2) ** 2 / FARTHEST
-_OUTWARDS[NO_VALUE] = 0.0
 TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
 SIDE_BY_SIDE = 512  # rows that are compared with a reference in one turn of a compiled loop
 CACHE_LINE = 64  # bytes
 HALF_RANK = 0.5  # rows that are all alike are not infinitely near
 ENOUGH = 1000  # references that tell how far rows are usually from their nearest ones
 NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
-
-
-class RankDistance(NamedTuple):
-    """How the values of each column become bytes: ranks of numbers, codes of categories.
-
-    Facets repeat what their columns say. They are not compared: each of their bytes is 0.
-    """
-
-    edges: Floats  # where the bins of numeric columns end, one column after the other
-    first: Ints  # of each column's edges, and one past the last
-    place: Bytes  # of each code of numeric columns, two more than there are edges
-    is_nominal: Bools
-
-    @classmethod
-    def of(cls, binning: Binning, code_counts: Sequence[Ints], is_facet: Bools) -> RankDistance:
-        """Rank the values of a table, given how often each code of each column occurs."""
-        edges, places = [], []
-        for m, counts in enumerate(code_counts):
-            place = np.full(2, 0 if is_facet[m] else NO_VALUE, np.uint8)
-            if not (is_facet[m] or binning.is_nominal[m]):
-                place = _places(counts)
-            edges.append(np.empty(0) if is_facet[m] else binning.edges[m])
-            places.append(place)
-        first = np.cumsum([0, *map(len, edges)])
-        is_nominal = binning.is_nominal & ~is_facet
-        return cls(np.concatenate(edges), first, np.concatenate(places), is_nominal)
-
-    @property
-    def is_compared(self) -> Bools:
-        """Which columns are compared: only there a missing value has a byte of its own."""
-        return self.place[self.first[:-1] + 2 * np.arange(len(self.is_nominal))] == NO_VALUE
-
-    @property
-    def n_compared(self) -> int:
-        """The number of columns that are compared."""
-        return int(np.count_nonzero(self.is_compared))
-
-    def profile(self, values: Floats, grids: Sequence[EdgeGrid | None] = ()) -> Bytes:
-        """Return the byte of each value (columns x rows); `grids` save time where there are any."""
-        if grids:
-            known = zip(values, grids, strict=True)
-            return self.of_codes([x if grid is None else grid.encode(x) for x, grid in known])
-        codes = zip(values, self._edges, strict=True)
-        return self.of_codes([x if own is None else encode(x, own) for x, own in codes])
-
-    def grids(self) -> list[EdgeGrid | None]:
-        """Return grids over the edges of the columns that are compared by rank."""
-        return [None if own is None else make_grid(own) for own in self._edges]
-
-    def of_codes(self, codes: Sequence[Array]) -> Bytes:
-        """Return the byte of each code (columns x rows); nominal codes may be working values."""
-        out = np.zeros((len(codes), len(codes[0])), np.uint8)
-        for m in np.flatnonzero(self.is_nominal).tolist():
-            out[m] = np.minimum(np.nan_to_num(codes[m]), NO_VALUE)
-        for m in np.flatnonzero(self.is_ranked).tolist():
-            first, last = self.first[m] + 2 * m, self.first[m + 1] + 2 * m + 2
-            np.take(self.place[first:last], codes[m], out=out[m], mode="clip")
-        return out
-
-    def outwards(self, m: int) -> Floats:
-        """Return the squared centred rank of each code of a column of numbers."""
-        return _OUTWARDS[self._place_of(m)]
-
-    def is_upper(self, m: int) -> Bools:
-        """Say of each code of a column of numbers whether it is above the middle."""
-        return self._place_of(m) > TOP_RANK // 2
-
-    def _place_of(self, m: int) -> Bytes:
-        return self.place[self.first[m] + 2 * m : self.first[m + 1] + 2 * m + 2]
-
-    @property
-    def _edges(self) -> list[Floats | None]:
-        """The edges of the columns that are compared by rank."""
-        own = zip(self.is_ranked.tolist(), pairwise(self.first.tolist()), strict=True)
-        return [self.edges[slice(*some)] if ranked else None for ranked, some in own]
-
-    @property
-    def is_ranked(self) -> Bools:
-        """Which columns are compared by rank."""
-        return self.is_compared & ~self.is_nominal
-
-    def differences(self, one: Bytes, other: Bytes) -> Iterator[NDArray[np.int16]]:
-        """Yield column by column how far apart rows of two profiles are (one x other).
-
-        The same array each time: what is yielded is good until the next column.
-        """
-        apart = np.empty((one.shape[1], other.shape[1]), np.int16)
-        pair = one.astype(np.int16)[:, :, None], other.astype(np.int16)[:, None, :]
-        for own, theirs, nominal in zip(*pair, self.is_nominal, strict=True):
-            if nominal:
-                np.multiply(own != theirs, np.int16(UNLIKE), out=apart)
-            else:
-                np.abs(np.subtract(own, theirs, out=apart), out=apart)
-                if own.max() == NO_VALUE or theirs.max() == NO_VALUE:
-                    apart[(own == NO_VALUE) != (theirs == NO_VALUE)] = UNLIKE
-            yield apart
-
-    def distances(self, one: Bytes, other: Bytes) -> Distances:
-        """Return how far apart rows of one profile are from those of another (one x other)."""
-        away = np.zeros((one.shape[1], other.shape[1]), _distance_type(len(one)))
-        for apart in self.differences(one, other):
-            away += apart
-        return away
-
-
-def _distance_type(n_columns: int, n_counted: int = 0) -> type[np.int16] | type[np.int32]:
-    """Return the type of distances: few columns fit into two bytes, which are added up faster."""
-    # Rows that fill up a turn of a loop are further away than any other, and their ranks are added.
-    most = max(2 * (TOP_RANK + 1) * n_columns, n_counted)
-    return np.int16 if most < np.iinfo(np.int16).max else np.int32
-
-
-def _places(counts: Ints) -> Bytes:
-    """Return the place of each code: the middle rank of the values that have it."""
-    counts = counts.copy()
-    counts[0] = 0  # missing values have no rank
-    middle = np.cumsum(counts) - counts / 2
-    place = np.rint(TOP_RANK * middle / max(1, counts.sum())).astype(np.uint8)
-    place[0] = NO_VALUE
-    return place
 
 
 def _aligned(shape: tuple[int, int], kind: type) -> Array:
@@ -233,8 +98,8 @@ class ReferenceRows:
         """Compare rows that are given as bytes."""
         n_rows, (columns, theirs, is_nominal) = profile.shape[1], self._compared
         distance, last = np.empty((n_rows, 2)), np.empty((n_rows, 2), np.int64)
-        nearest = Nearest(distance, np.empty(n_rows), last, self.at_ends(profile))
-        kind, side = _distance_type(len(columns), len(theirs)), np.clip(n_rows, 1, SIDE_BY_SIDE)
+        nearest = Nearest(distance, np.empty(n_rows), last, self.column_ends.told(profile))
+        kind, side = distance_type(len(columns), len(theirs)), np.clip(n_rows, 1, SIDE_BY_SIDE)
         away = _aligned((-(-len(theirs) // 4) * 4, side), kind)
         away[len(theirs) :] = np.iinfo(kind).max  # references are counted four at a time
         compare_rows(
@@ -274,34 +139,13 @@ class ReferenceRows:
         return passed, far
 
     @cached_property
-    def _of_bytes(self) -> dict[int, Floats]:
-        """What each byte of a column says, where its ends say anything."""
-        above = (np.arange(NO_VALUE + 1) > TOP_RANK // 2).astype(np.int64)
-        columns = np.flatnonzero(self.ends.any(axis=0)).tolist()
-        return {m: _OUTWARDS * self.ends[above, m] for m in columns}
-
-    def at_ends(self, profile: Bytes) -> Floats:
-        """Return what it says of rows that their values are at the ends of columns."""
-        return np.minimum(self.most, self._all_ends(profile))
-
-    def _all_ends(self, profile: Bytes) -> Floats:
-        total = np.zeros(profile.shape[1])
-        for m, told in self._of_bytes.items():
-            total += told[profile[m]]
-        return total
+    def column_ends(self) -> ColumnEnds:
+        """What it says of rows that their values are at the ends of columns."""
+        return ColumnEnds(self.ends, self.most)
 
     def credit_ends(self, values: Floats, far: Floats) -> Floats:
-        """Credit what is said of the ends of columns to these, as far as it is said of them."""
-        profile, credited = self.ranks.profile(values), np.zeros(values.shape)
-        total = self._all_ends(profile)
-        share = np.divide(far, total, out=np.zeros_like(far), where=total > 0)
-        for m, told in self._of_bytes.items():
-            credited[m] = share * told[profile[m]]
-        return credited
-
-    def far_out(self, profile: Bytes) -> list[Floats]:
-        """Return the squared ranks of rows in the columns whose ends say anything."""
-        return [_OUTWARDS[profile[m]] for m in self._of_bytes]
+        """Credit what is said of the ends of columns to these."""
+        return self.column_ends.credit(self.ranks.profile(values), far)
 
     def credit(
         self, values: Floats, isolation: Floats, added: Floats, usual: Floats | None = None
@@ -431,84 +275,6 @@ def passed_on(cells: Floats, typical: float) -> Floats:
     beyond = np.maximum(0.0, evidence - typical)
     share = np.divide(beyond, evidence, out=np.zeros_like(evidence), where=beyond > 0)
     return np.rint(cells * (UNIT * share)[:, None])
-
-
-def moments(own: Floats, other: Floats, middle: float) -> list[int]:
-    """Return n, Σx, Σy, Σx², Σy² and Σxy of excess and neighbour evidence, in fixed point."""
-    sums = [0] * 6
-    for start in range(0, len(own), TOGETHER):
-        some = slice(start, start + TOGETHER)
-        x, y = (
-            np.minimum(np.rint(UNIT * each), 2.0**31 - 1).astype(np.int64)
-            for each in (np.maximum(0.0, own[some] - middle), other[some])
-        )
-        these = [len(x), *(_exact_sum(each) for each in (x, y, x * x, y * y, x * y))]
-        sums = add_moments([sums, these])
-    return sums
-
-
-def _exact_sum(numbers: Ints) -> int:
-    """Return the sum of numbers below 2 ** 62, however many."""
-    high, low = numbers >> 31, numbers & (2**31 - 1)
-    return (int(high.sum()) << 31) + int(low.sum())
-
-
-def add_moments(parts: Sequence[list[int]]) -> list[int]:
-    """Add up the moments of several pieces."""
-    return [sum(each) for each in zip(*parts, strict=True)]
-
-
-def correlation(sums: Sequence[int]) -> float:
-    """Return the correlation of two quantities, 0 where it is negative."""
-    n, x, y, xx, yy, xy = sums
-    scale = math.sqrt(n * xx - x * x) * math.sqrt(n * yy - y * y)
-    return max(0.0, (n * xy - x * y) / scale) if scale > 0 else 0.0
-
-
-class FarEnds(NamedTuple):
-    """What the rows of a table tell of the ends of its columns."""
-
-    weight: Floats  # 2 x columns: of the lower and the upper end, 0 where there is no rank
-    alpha: float  # how far the ends of all columns coincide, from 0 to 1
-
-
-def learn_ends(
-    ranks: RankDistance, code_counts: Sequence[Ints], sums: Ints, total: Sequence[int]
-) -> FarEnds:
-    """Return how much the ends of columns count.
-
-    With r the centred ranks of a row's values and T the sum of r² over its columns, `total` has the
-    moments of T, and `sums` those of 127² T over the rows of each code of columns that have ranks.
-    """
-    (n, all_, *_), weight = total, np.zeros((2, len(ranks.is_nominal)))
-    mean, spread, alone = all_ / UNIT / n, spread_of(total) ** 2, []
-    for m, own in zip(np.flatnonzero(ranks.is_ranked).tolist(), sums, strict=True):
-        far, share = ranks.outwards(m), code_counts[m] / n
-        # The covariance of T with what is 1 for one of the codes and 0 for the others.
-        shared = own[: len(share)] / (n * FARTHEST) - mean * share
-        variance = _covariance(share, far, far)
-        if variance > 0:
-            alone.append(variance)
-            rest = max(0.0, spread - 2 * float(shared @ far) + variance)
-            for side in range(2):
-                end = np.where(ranks.is_upper(m) == side, far, 0.0)
-                apart = math.sqrt(max(0.0, _covariance(share, end, end)) * rest)
-                with_rest = float(shared @ end) - _covariance(share, end, far)
-                weight[side, m] = 1 + (max(-1.0, min(1.0, with_rest / apart)) if apart > 0 else 0)
-    k = len(alone)
-    if k < 2 or spread <= 0:
-        return FarEnds(weight, 0.0)
-    return FarEnds(weight, max(0.0, k / (k - 1) * (1 - math.fsum(alone) / spread)))
-
-
-def _covariance(share: Floats, one: Floats, other: Floats) -> float:
-    return float(share @ (one * other)) - float(share @ one) * float(share @ other)
-
-
-def spread_of(sums: Sequence[int]) -> float:
-    """Return the standard deviation of the first quantity."""
-    n, x, _, xx, _, _ = sums
-    return math.sqrt(n * xx - x * x) / (n * UNIT)
 
 
 def draw_lots(values: Floats) -> Keys:

@@ -13,22 +13,19 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs.arrays import Codes, Floats, Ints, Keys
+from admercs.method.far_ends import learn_ends
+from admercs.method.moments import add_moments, correlation, moments
 from admercs.method.neighbours import (
-    FARTHEST,
     Nearest,
-    RankDistance,
     ReferenceRows,
     Told,
-    add_moments,
-    correlation,
-    learn_ends,
     make_references,
     may_have_neighbours,
     merge_told,
-    moments,
     n_references,
     passed_on,
 )
+from admercs.method.rank_distance import FARTHEST, RankDistance
 from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
 from admercs.pipeline.model import Model
@@ -163,7 +160,7 @@ def ends_of_piece(codes: Codes, found: ReferenceRows) -> Floats:
     total = np.empty(codes.shape[1])
 
     def work(start: int, stop: int) -> None:
-        total[start:stop] = found.at_ends(found.ranks.of_codes(list(codes[:, start:stop])))
+        total[start:stop] = found.column_ends.told(found.ranks.of_codes(list(codes[:, start:stop])))
 
     run_blocks(work, len(total), 1)
     return total
