@@ -9,11 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from admercs import ADMERCS, Method
 from admercs.method.far_ends import FarEnds, learn_ends
-from admercs.method.moments import moments
 from admercs.method.neighbours import ReferenceRows
 from admercs.method.rank_distance import RankDistance
-from admercs.pipeline.compare import sum_by_code
-from admercs.pipeline.score import Scorer, compared_evidence
+from admercs.pipeline.score import Parts, Scorer, SingleViews, compared_evidence
 from admercs.table.bins import Binning
 
 from .test_neighbours import evidence, fit, frauds, references, working_values
@@ -41,6 +39,12 @@ def model(table: pd.DataFrame) -> ADMERCS:
     return fit(table)
 
 
+def single_views(model: ADMERCS, values: np.ndarray) -> tuple[Parts, np.ndarray]:
+    """Return the parts of all rows, and what contexts alone and the whole table alone say."""
+    told = SingleViews(np.arange(values.shape[1]), [])
+    return Scorer(model.model_).score_alone(values, told=told), told.said[0]
+
+
 def squared_ranks(table: pd.DataFrame) -> np.ndarray:
     """Return the squared centred rank of each number, 0 where there is none (rows x columns)."""
     numbers = table.select_dtypes("number")
@@ -65,8 +69,7 @@ def test_the_weights_are_the_formula(model: ADMERCS, table: pd.DataFrame) -> Non
         for m in range(k):
             weight[side, m] = 1 + np.corrcoef(one[:, m], total - far[:, m])[0, 1]
     found = low @ weight[0] + high @ weight[1]
-    told = np.empty((2, n))
-    parts = Scorer(model.model_).score_alone(values, by_view=told)
+    parts, told = single_views(model, values)
     agreement = np.corrcoef(told)[0, 1]
     nearest = known.compare(values)._replace(ends=np.zeros(n))
     compared = compared_evidence(model.model_.method, known, parts.evidence(), nearest)
@@ -81,9 +84,7 @@ def test_the_weights_are_the_formula(model: ADMERCS, table: pd.DataFrame) -> Non
 def test_contexts_and_the_whole_table_are_told_apart() -> None:
     X, _ = contaminated()
     model = fit(X)
-    scorer, values = Scorer(model.model_), working_values(model, X)
-    told = np.empty((2, len(X)))
-    parts = scorer.score_alone(values, by_view=told)
+    parts, told = single_views(model, working_values(model, X))
     # The least likely view of each value counts, and so no view has more than all together.
     assert np.all(told.max(axis=0) <= parts.pattern.sum(axis=0) + 1e-9)
     assert np.abs(told[0] - told[1]).max() > 1
@@ -96,9 +97,15 @@ def learnt(columns: np.ndarray) -> FarEnds:
     ranks = RankDistance.of(
         Binning((np.arange(1, 100.5),) * m, np.full(m, 102, np.int32), none, np.uint8), counts, none
     )
-    far = sum(ranks.outwards(k)[columns[k]] for k in range(m))
-    sums = sum_by_code(columns, far, ranks, 102)
-    return learn_ends(ranks, counts, sums, moments(far, far, 0.0))
+    profile = ranks.of_codes(list(columns))
+    found = learn_ends(ranks, profile, np.ones(columns.shape[1], np.int64))
+    # Rows that occur several times count as often.
+    rows, times = np.unique(profile, axis=1, return_counts=True)
+    again = learn_ends(ranks, rows, times)
+    np.testing.assert_allclose(again.weight, found.weight, atol=1e-9)
+    assert again.alpha == pytest.approx(found.alpha, abs=1e-9)
+    assert again.top == pytest.approx(found.top)
+    return found
 
 
 def test_ends_that_coincide_count_more() -> None:

@@ -17,14 +17,14 @@ row becomes √(e² + o² + t²), see `neighbours`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from admercs.arrays import Bytes, Floats, Ints
-from admercs.method.moments import UNIT, spread_of
-from admercs.method.rank_distance import FARTHEST, NO_VALUE, OUTWARDS, TOP_RANK, RankDistance
+from admercs.method.rank_distance import NO_VALUE, OUTWARDS, TOP_RANK, RankDistance
+
+OUTERMOST = 0.01  # the share of the rows that have as much evidence of far ends as there is
 
 
 class ColumnEnds:
@@ -68,36 +68,38 @@ class FarEnds(NamedTuple):
 
     weight: Floats  # 2 x columns: of the lower and the upper end, 0 where there is no rank
     alpha: float  # how far the ends of all columns coincide, from 0 to 1
+    top: float  # what 1% of the rows exceed, by these weights
 
 
-def learn_ends(
-    ranks: RankDistance, code_counts: Sequence[Ints], sums: Ints, total: Sequence[int]
-) -> FarEnds:
-    """Return how much the ends of columns count.
-
-    With r the centred ranks of a row's values and T the sum of r² over its columns, `total` has the
-    moments of T, and `sums` those of 127² T over the rows of each code of columns that have ranks.
-    """
-    (n, all_, *_), weight = total, np.zeros((2, len(ranks.is_nominal)))
-    mean, spread, alone = all_ / UNIT / n, spread_of(total) ** 2, []
-    for m, own in zip(np.flatnonzero(ranks.is_ranked).tolist(), sums, strict=True):
-        far, share = ranks.outwards(m), code_counts[m] / n
-        # The covariance of T with what is 1 for one of the codes and 0 for the others.
-        shared = own[: len(share)] / (n * FARTHEST) - mean * share
-        variance = _covariance(share, far, far)
-        if variance > 0:
-            alone.append(variance)
-            rest = max(0.0, spread - 2 * float(shared @ far) + variance)
+def learn_ends(ranks: RankDistance, profile: Bytes, times: Ints) -> FarEnds:
+    """Return how much the ends of columns count, given rows as bytes and how often each occurs."""
+    ranked = np.flatnonzero(ranks.is_ranked).tolist()
+    far = {m: OUTWARDS[profile[m]] for m in ranked}
+    total, share = np.zeros(len(times)), times / times.sum()
+    for each in far.values():
+        total += each
+    weight, alone = np.zeros((2, len(ranks.is_nominal))), []
+    for m in ranked:
+        if np.ptp(far[m]) > 0:
+            alone.append(_covariance(share, far[m], far[m]))
             for side in range(2):
-                end = np.where(ranks.is_upper(m) == side, far, 0.0)
-                apart = math.sqrt(max(0.0, _covariance(share, end, end)) * rest)
-                with_rest = float(shared @ end) - _covariance(share, end, far)
-                weight[side, m] = 1 + (max(-1.0, min(1.0, with_rest / apart)) if apart > 0 else 0)
-    k = len(alone)
+                end = np.where((profile[m] > TOP_RANK // 2) == side, far[m], 0.0)
+                weight[side, m] = 1 + _correlation(share, end, total - far[m])
+    k, spread = len(alone), _covariance(share, total, total)
     if k < 2 or spread <= 0:
-        return FarEnds(weight, 0.0)
-    return FarEnds(weight, max(0.0, k / (k - 1) * (1 - math.fsum(alone) / spread)))
+        return FarEnds(weight, 0.0, 0.0)
+    alpha = max(0.0, k / (k - 1) * (1 - math.fsum(alone) / spread))
+    told = ColumnEnds(weight, math.inf).told(profile)
+    order = np.argsort(told, kind="stable")
+    top = int(np.searchsorted(np.cumsum(times[order]), (1 - OUTERMOST) * times.sum()))
+    return FarEnds(weight, alpha, float(told[order[min(top, len(order) - 1)]]))
 
 
 def _covariance(share: Floats, one: Floats, other: Floats) -> float:
-    return float(share @ (one * other)) - float(share @ one) * float(share @ other)
+    mean = (float((share * each).sum()) for each in (one, other))
+    return float((share * one * other).sum()) - math.prod(mean)
+
+
+def _correlation(share: Floats, one: Floats, other: Floats) -> float:
+    scale = _covariance(share, one, one) * _covariance(share, other, other)
+    return _covariance(share, one, other) / math.sqrt(scale) if scale > 0 else 0.0

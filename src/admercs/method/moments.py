@@ -1,4 +1,4 @@
-"""Correlations and spreads of two quantities of the rows of a table, by exact sums."""
+"""Correlations of two quantities of the rows of a table, by exact sums."""
 
 from __future__ import annotations
 
@@ -43,9 +43,3 @@ def correlation(sums: Sequence[int]) -> float:
     n, x, y, xx, yy, xy = sums
     scale = math.sqrt(n * xx - x * x) * math.sqrt(n * yy - y * y)
     return max(0.0, (n * xy - x * y) / scale) if scale > 0 else 0.0
-
-
-def spread_of(sums: Sequence[int]) -> float:
-    """Return the standard deviation of the first quantity."""
-    n, x, _, xx, _, _ = sums
-    return math.sqrt(n * xx - x * x) / (n * UNIT)

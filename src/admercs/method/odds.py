@@ -72,12 +72,12 @@ def weigh(log_omega: Floats, odds: float, out: Floats) -> None:
         weighed[odd] = np.log((1.0 - odds) + odds * np.exp(-some[odd]))
 
 
-def evidence_of_views(views: BlockViews, columns: Ints, odds: float) -> Floats:
-    """Return the evidence that contexts alone, and the whole table alone, have about each row."""
-    total, one = np.zeros((2, views.block.shape[1])), np.empty(views.block.shape[1])
+def evidence_of_views(views: BlockViews, columns: Ints, rows: Ints, odds: float) -> Floats:
+    """Return the evidence that contexts alone, and the whole table alone, have about some rows."""
+    total, one = np.zeros((2, len(rows))), np.empty(len(rows))
     for m in columns.tolist():
         for k, view in enumerate((views.log_omega, views.marginal)):
-            weigh(np.maximum(view[m], -MOST), odds, one)
+            weigh(np.maximum(view[m, rows], -MOST), odds, one)
             total[k] += one
     return total
 

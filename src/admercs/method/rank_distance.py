@@ -24,9 +24,8 @@ NO_VALUE = 255
 # Two categories, or a value and none, are as far apart as two values of which each half of a
 # column has one.
 UNLIKE = TOP_RANK // 2
-FARTHEST = (TOP_RANK // 2) ** 2  # the squared distance of the ends of a column from its middle
 # The squared centred rank of each byte of a number, from 0 to 1; of a missing value 0.
-OUTWARDS = (np.arange(NO_VALUE + 1) - TOP_RANK // 2) ** 2 / FARTHEST
+OUTWARDS = (2 * np.arange(NO_VALUE + 1) / TOP_RANK - 1) ** 2
 OUTWARDS[NO_VALUE] = 0.0
 
 
@@ -86,17 +85,6 @@ class RankDistance(NamedTuple):
             first, last = self.first[m] + 2 * m, self.first[m + 1] + 2 * m + 2
             np.take(self.place[first:last], codes[m], out=out[m], mode="clip")
         return out
-
-    def outwards(self, m: int) -> Floats:
-        """Return the squared centred rank of each code of a column of numbers."""
-        return OUTWARDS[self._place_of(m)]
-
-    def is_upper(self, m: int) -> Bools:
-        """Say of each code of a column of numbers whether it is above the middle."""
-        return self._place_of(m) > TOP_RANK // 2
-
-    def _place_of(self, m: int) -> Bytes:
-        return self.place[self.first[m] + 2 * m : self.first[m + 1] + 2 * m + 2]
 
     @property
     def _edges(self) -> list[Floats | None]:

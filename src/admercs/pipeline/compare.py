@@ -25,7 +25,7 @@ from admercs.method.neighbours import (
     n_references,
     passed_on,
 )
-from admercs.method.rank_distance import FARTHEST, RankDistance
+from admercs.method.rank_distance import RankDistance
 from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
 from admercs.pipeline.model import Model
@@ -41,9 +41,9 @@ from admercs.table.bins import Binning
 from admercs.table.prepared import Prepared
 from admercs.table.row_keys import ReferenceSample, find_keys, merge_keys, sample_keys
 from admercs.trees.forest import Leaves
-from admercs.trees.row_sample import draw
+from admercs.trees.row_sample import RowSample, draw
 
-MIDDLE, UPPER, OUTERMOST = np.array([0.5]), np.array([0.75]), np.array([0.99])
+MIDDLE, UPPER = np.array([0.5]), np.array([0.75])
 
 
 class RowParts(NamedTuple):
@@ -54,8 +54,8 @@ class RowParts(NamedTuple):
     keys: Kept  # see `row_keys`
     base: Kept  # their plain evidence, without that of contexts …
     model: Model  # … by this model
-    views: tuple[Kept, Kept]  # what contexts alone and the whole table alone say of them
-    code_counts: Sequence[Ints]
+    views: tuple[Kept, Kept]  # what contexts alone and the whole table alone say of some rows
+    sample: RowSample
 
 
 class Wanted(NamedTuple):
@@ -136,44 +136,27 @@ def weigh_ends(
     rows: Rows, found: ReferenceRows, kept: RowParts, evidence: Kept, weight: float
 ) -> ReferenceRows:
     """Return the reference rows with what it says to be at the ends of columns."""
-    ranks, agreement = found.ranks, correlation(_moments(rows, *kept.views))
+    agreement = correlation(_moments(rows, *kept.views))
     if agreement == 0:
         return found
-    ends = np.where(ranks.is_ranked, 1.0, found.ends)
-    plain = replace(found, ends=ends, most=math.inf)
-    far = rows.keep("", ends_of_piece, kept.codes, shared=(plain,))
-    width = max(map(len, kept.code_counts))
-    sums = rows.keep("", sum_by_code, kept.codes, far, shared=(ranks, width))
-    sums = rows.merge(np.add.reduce, sums)
-    learnt = learn_ends(ranks, kept.code_counts, sums, _moments(rows, far, far))
-    weighed = replace(found, ends=learnt.weight, most=math.inf)
-    far = rows.keep("", ends_of_piece, kept.codes, shared=(weighed,))
-    top = float(rows.quantiles(far, OUTERMOST)[0])
+    profile = found.ranks.of_codes(list(kept.sample.codes))
+    learnt = learn_ends(found.ranks, profile, kept.sample.times)
     most = weight * agreement * learnt.alpha * float(rows.quantiles(evidence, UPPER)[0])
-    if top <= 0 or not 0 < most < math.inf:
+    if learnt.top <= 0 or not 0 < most < math.inf:
         return found
-    return replace(found, ends=most / top * learnt.weight, most=most)
+    return replace(found, ends=most / learnt.top * learnt.weight, most=most)
 
 
 def ends_of_piece(codes: Codes, found: ReferenceRows) -> Floats:
     """Return what it says of the rows of a piece to be at the ends of columns."""
-    total = np.empty(codes.shape[1])
+    total = np.zeros(codes.shape[1])
 
     def work(start: int, stop: int) -> None:
         total[start:stop] = found.column_ends.told(found.ranks.of_codes(list(codes[:, start:stop])))
 
-    run_blocks(work, len(total), 1)
+    if found.ends.any():
+        run_blocks(work, len(total), 1)
     return total
-
-
-def sum_by_code(codes: Codes, far: Floats, ranks: RankDistance, width: int) -> Ints:
-    """Return the sum of 127² T over the rows of each code of columns compared by rank."""
-    ranked, far = np.flatnonzero(ranks.is_ranked), np.rint(FARTHEST * far)
-    sums = np.zeros((len(ranked), width), np.int64)
-    for k, m in enumerate(ranked):
-        # Sums of whole numbers below 2 ** 53 are exact in floating point.
-        sums[k] = np.bincount(codes[m], weights=far, minlength=width)
-    return sums
 
 
 def _moments(rows: Rows, one: Kept, other: Kept, middle: float = 0.0) -> list[int]:

@@ -136,6 +136,20 @@ def join_parts(parts: list[Parts]) -> Parts:
     return Parts(*joined)
 
 
+class SingleViews(NamedTuple):
+    """What contexts alone, and the whole table alone, say of some rows of a block."""
+
+    rows: Ints
+    said: list[Floats]  # 2 x rows of each block, in any order
+
+
+class KeyedViews(NamedTuple):
+    """The same of the rows of all blocks whose keys are small."""
+
+    below: np.uint64
+    said: list[Floats]
+
+
 class Scorer:
     """A model made ready for scoring rows."""
 
@@ -193,14 +207,13 @@ class Scorer:
 
     def score(
         self, block: Floats, leaf: ShortInts | None = None, cells: bool = True,
-        views: Floats | None = None,
+        told: SingleViews | None = None,
     ) -> Parts:  # fmt: skip
         """Return all there is to say about the rows of a block (columns x rows).
 
         `cells` asks for the evidence of single columns, which takes longer than that of rows.
-        `views` receives what contexts alone and the whole table alone say of rows, if wanted.
         """
-        parts, known = self.score_alone(block, leaf, views), self._references
+        parts, known = self.score_alone(block, leaf, told), self._references
         if known is not None:
             own, nearest = parts.evidence(), known.compare(block)
             alone, passed, far = compared_evidence(self._method, known, own, nearest)
@@ -253,12 +266,12 @@ class Scorer:
         return out
 
     def score_alone(
-        self, block: Floats, leaf: ShortInts | None = None, by_view: Floats | None = None
+        self, block: Floats, leaf: ShortInts | None = None, told: SingleViews | None = None
     ) -> Parts:
         """Return what there is to say before rows are compared with others.
 
-        `leaf` is each row's leaf in each tree, where that is known already. `by_view` receives what
-        contexts alone and the whole table alone say of the rows.
+        `leaf` is each row's leaf in each tree, where that is known already. `told` receives what
+        single views say of some rows.
         """
         if leaf is None:
             leaf = np.empty(block.shape, np.int32)
@@ -278,8 +291,9 @@ class Scorer:
         views = BlockViews(leaf, block, log_omega, marginal, [], speaker, relation)
         for step in self._steps:
             step.apply(views)
-        if by_view is not None:
-            by_view[:] = evidence_of_views(views, self._of_contexts, odds_of(self._method.evidence))
+        if told is not None:
+            odds = odds_of(self._method.evidence)
+            told.said.append(evidence_of_views(views, self._of_contexts, told.rows, odds))
         log_omega[self._stated] = block[self._stated]
         pattern = pattern_evidence(views, self._has_marginal, self._evidence)
         if self._least is not None:
@@ -288,8 +302,8 @@ class Scorer:
         context = None
         if self._contexts is not None:
             context = self._contexts.apply(leaf, block, log_omega)
-        told = relation if self._relates else None
-        return Parts(leaf, speaker, log_omega, pattern, context, relation=told)
+        told_by = relation if self._relates else None
+        return Parts(leaf, speaker, log_omega, pattern, context, relation=told_by)
 
 
 def gap_shares(model: Model) -> Floats:
@@ -328,14 +342,14 @@ def score_evidence(
 
 def score_strongest(
     model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None,
-    keys: Keys | None = None, above: list[Ints] | None = None, views: Floats | None = None,
+    keys: Keys | None = None, above: list[Ints] | None = None, told: KeyedViews | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return the evidence of each row, that of its oddest value alone, and its plain evidence.
 
     Plain evidence has the usual odds, see `plain_evidence`.
     `keys` receives the keys of the rows (see `row_keys`), and `above` how many values have
-    how much evidence (see `credit`), where these are wanted. `views` receives what contexts alone
-    and the whole table alone say of the rows.
+    how much evidence (see `credit`), where these are wanted. `told` receives what single views say
+    of the rows whose keys are below a limit.
     """
     scorer = model.once(Scorer)
     evidence, strongest, base = np.empty((3, table.n_rows))
@@ -345,8 +359,13 @@ def score_strongest(
     def work(start: int, stop: int) -> None:
         leaf = None if leaves is None else leaves.of(slice(start, stop))
         block = table.block(start, stop)
-        told = None if views is None else views[:, start:stop]
-        parts = scorer.score(block, leaf, cells=False, views=told)
+        single = None
+        if keys is not None and len(keys):
+            own = keys[start:stop]
+            key_rows([block[m] for m in own_values], own)
+            if told is not None:
+                single = SingleViews(np.flatnonzero(own[:, 0] <= told.below), told.said)
+        parts = scorer.score(block, leaf, cells=False, told=single)
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
         plain = scorer.plain(parts, block)
@@ -356,8 +375,6 @@ def score_strongest(
             base[start:stop] = parts._replace(pattern=plain).evidence()
         if above is not None:
             above.append(count_above(parts.pattern))
-        if keys is not None and len(keys):
-            key_rows([block[m] for m in own_values], keys[start:stop])
 
     run_blocks(work, table.n_rows, n_jobs, table.n_columns)
     return evidence, strongest, base
