@@ -50,7 +50,6 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "no neighbours": {"neighbours": None},
     "no isolation": {"neighbours.isolation": None},
-    "no far ends": {"neighbours.ends": 0.0},
     "no relations": {"relations": None},
 }
 VARIANTS: dict[str, Callable[[], ADMERCS]] = {

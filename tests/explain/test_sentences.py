@@ -10,7 +10,6 @@ from admercs.explain.sentences import (
     consequences_sentence,
     converse_sentence,
     either_sentence,
-    ends_sentence,
     isolation_sentence,
     neighbours_sentence,
     pattern_sentence,
@@ -78,20 +77,6 @@ def test_no_similar_row() -> None:
     few = isolation_sentence(CARS, "row 571", ["weight"], far=False)
     assert few == "Few cars are much like this one (nearest: row 571, which differs in weight)."
     assert isolation_sentence(CARS, "row 571", [], far=True) == "Few cars are much like this one."
-
-
-def test_far_ends() -> None:
-    names = ["price", "weight"]
-    assert ends_sentence(names, 2, 2) == (
-        "All of its values lie at the far ends of their columns: price and weight."
-    )
-    assert ends_sentence(names, 3, 6) == (
-        "Many of its values lie at the far ends of their columns: mostly in price and weight."
-    )
-    assert ends_sentence(names, 2, 9).startswith("Some of its values lie at the far ends of")
-    assert ends_sentence(["price"], 1, 9) == (
-        "Its values lie away from the middle of their columns, mostly in price."
-    )
 
 
 def test_what_follows_from_a_wrong_value() -> None:

@@ -28,7 +28,6 @@ __all__ = ["Model", "ModelAccess", "Range", "association"]
 Curve = tuple[Floats, Floats]
 
 LEAST_SCORE = 0.1  # of an anomalous context that is worth telling
-END = 0.8  # a value is at an end of its column if a tenth of the rows are as far out on its side
 NEGLIGIBLE = 0.02  # of a curve's height: the width of a line
 _SAME = 1e-12  # relative; sums of the same numbers in another order
 _ANY_CODE = (1 << 256) - 1
@@ -234,12 +233,6 @@ class ModelAccess:
         other = known.profile[:, [nearest]]
         apart = [float(each[0, 0]) for each in known.ranks.differences(own, other)]
         return int(known.row[nearest]), np.array(apart)
-
-    def count_ends(self, own: Bytes) -> tuple[int, int]:
-        """Return in how many columns of numbers a row is at one of the ends, and of how many."""
-        known: Any = self.model.references
-        far = [float(each[0]) >= END**2 for each in known.column_ends.far_out(own)]
-        return sum(far), len(far)
 
     def is_far(self, values: Floats) -> Bools:
         """Tell which rows are at least twice as far from the nearest rows as the median row."""

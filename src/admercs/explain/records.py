@@ -19,7 +19,7 @@ import numpy as np
 
 ConditionKind = Literal["interval", "values", "excluded", "missing", "recorded"]
 TypicalKind = Literal["intervals", "values", "missing", "recorded"]
-ReasonKind = Literal["pattern", "relation", "context", "isolation", "neighbours", "ends"]
+ReasonKind = Literal["pattern", "relation", "context", "isolation", "neighbours"]
 FrameKind = Literal["pandas", "polars"]
 Value = str | bool | int | float | dt.date | dt.datetime | dt.time | dt.timedelta | None
 
@@ -174,9 +174,9 @@ class Reason(Record):
     """One reason for a row's score.
 
     The row breaks a pattern or a relation between columns, is in an anomalous context, is unlike
-    all other rows (isolation), is like rows that are anomalous (neighbours), or lies at the ends
-    of many columns (ends). ``conditions`` are what the row has in common with the ``n`` training
-    rows it is compared with; without any, these are the whole table.
+    all other rows (isolation), or is like rows that are anomalous (neighbours). ``conditions`` are
+    what the row has in common with the ``n`` training rows it is compared with; without any, these
+    are the whole table.
     """
 
     kind: ReasonKind
@@ -194,7 +194,7 @@ class Reason(Record):
     also: tuple[Reason, ...] = ()  # the same finding seen from other attributes of the relation
     rows: tuple[int, ...] = ()  # similar training rows that contribute most, by number from 0 …
     labels: tuple[str, ...] = ()  # … and by name
-    related: tuple[str, ...] = ()  # the other columns of a relation, or of a row's far ends
+    related: tuple[str, ...] = ()  # the other columns of a relation
     expected_text: str = ""  # where a value is odd by what is known of it alone, the likely one
     text: str = ""  # the reason as a sentence
 

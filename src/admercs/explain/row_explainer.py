@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from admercs.explain.scored_rows import ScoredRows
 
 # Kinds of reasons are named as the parts of the evidence.
-KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours", "ends")
+KINDS: tuple[ReasonKind, ...] = ("pattern", "context", "isolation", "neighbours")
 # Reasons about the row as a whole; they are listed behind the others.
-OF_ROW = ("isolation", "neighbours", "ends")
+OF_ROW = ("isolation", "neighbours")
 NEGLIGIBLE = 1e-3  # a part of the evidence not worth a reason of its own
 MIN_SHARE = 0.02  # weaker reasons are left to the rest
-# Of similar rows, of attributes in which rows differ, and of those in which a row is far out, so
-# many are named, if they contribute at least half as much as the first.
-NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_ENDS, NAMED_SHARE = 3, 2, 4, 0.5
+# Of similar rows and of attributes in which rows differ, so many are named, if they contribute at
+# least half as much as the first.
+NAMED_ROWS, NAMED_ATTRIBUTES, NAMED_SHARE = 3, 2, 0.5
 # Rows that are compared with training rows in one go: one by one they take 30 times as long.
 TOGETHER = 128
 # A view represents its relation only if it is at least this strong, relative to the strongest.
@@ -248,8 +248,8 @@ class RowExplainer:
                 score = self.access.mean_score(view.leaf)
                 return replace(reason, text=sentences.context_sentence(who, score))
             if view.kind in OF_ROW:
-                tell = {"neighbours": self._neighbours, "ends": self._ends}
-                return tell.get(view.kind, self._isolation)(reason, row)
+                tell = self._neighbours if view.kind == "neighbours" else self._isolation
+                return tell(reason, row)
             return reason
         likelihood = math.exp(self.log_omega[attribute, row])
         if (relation := self._relation(view, row)) is not None:
@@ -340,15 +340,6 @@ class RowExplainer:
         label = self.rows.names(nearest)
         text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
         return replace(reason, rows=(nearest,), labels=(label,), text=text)
-
-    def _ends(self, reason: Reason, row: int) -> Reason:
-        """Add the columns in which a row is farthest out."""
-        n_far, n_columns = self.access.count_ends(self._profile[:, [row]])
-        named = _foremost(self.evidence["ends"][:, row], NAMED_ENDS)
-        names = [self.words.column(m).name for m in named]
-        related = tuple(self.access.columns[m].name for m in named)[1:]
-        text = sentences.ends_sentence(names, n_far, n_columns)
-        return replace(reason, related=related, text=text)
 
     def _weights(self, row: int) -> Floats:
         """Return the weights of the training rows that a row is compared with."""

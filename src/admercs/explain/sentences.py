@@ -120,20 +120,6 @@ def isolation_sentence(noun: Noun, nearest: str, names: list[str], *, far: bool)
     return f"{who} (nearest: {nearest}, which differs in {join(names, 'and')})."
 
 
-def ends_sentence(names: list[str], n_far: int, n_columns: int) -> str:
-    """State that many values of a row lie at the far ends of their columns."""
-    if n_far < 2:
-        return (
-            f"Its values lie away from the middle of their columns, mostly in {join(names, 'and')}."
-        )
-    how_many = "All" if n_far == n_columns else "Many" if 2 * n_far >= n_columns else "Some"
-    mostly = "mostly in " if n_far > len(names) else ""
-    return (
-        f"{how_many} of its values lie at the far ends of their columns: {mostly}"
-        f"{join(names, 'and')}."
-    )
-
-
 def repair_sentence(clauses: list[str], rest: str) -> str:
     """State what would be odd if some values were others."""
     return f"If {join(clauses, 'and')}, {rest}."

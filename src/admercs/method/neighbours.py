@@ -15,42 +15,150 @@ evidence e and the weighted excess evidence o of its nearest reference rows, the
 becomes √(e² + o²). Context evidence is not passed on: all rows of a context have it already. How
 much o counts follows from the table: from the correlation between the rows' own excess evidence and
 that of their neighbours. Where most columns are noise it is 0.
-
-What `far_ends` says, t, is added in the same way: √(e² + o² + t²).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from admercs._compile import kernel
-from admercs.arrays import FEW_ROWS, Array, Bytes, Codes, Floats, Ints, Keys, scramble
-from admercs.method.far_ends import ColumnEnds
-from admercs.method.moments import UNIT
+from admercs.arrays import FEW_ROWS, Array, Bools, Bytes, Codes, Floats, Ints, Keys, scramble
 from admercs.method.odds import MOST
-from admercs.method.rank_distance import (
-    NO_VALUE,
-    TOP_RANK,
-    UNLIKE,
-    Distances,
-    RankDistance,
-    distance_type,
-)
 from admercs.method.settings import Isolation, Neighbours
-from admercs.table.bins import EdgeGrid
+from admercs.table.bins import Binning, EdgeGrid, encode, make_grid
 
+Distances = NDArray[np.signedinteger]
+
+# Numbers are compared by their rank, from 0 to this; the next byte stands for a missing value.
+TOP_RANK = 254
+NO_VALUE = 255
+# Two categories, or a value and none, are as far apart as two values of which each half of a
+# column has one.
+UNLIKE = TOP_RANK // 2
+UNIT = float(1 << 12)  # what is passed on is kept in fixed point: sums are exact in any order
 TOGETHER = 1 << 17  # comparisons that are made together: they stay in the cache
 SIDE_BY_SIDE = 512  # rows that are compared with a reference in one turn of a compiled loop
 CACHE_LINE = 64  # bytes
 HALF_RANK = 0.5  # rows that are all alike are not infinitely near
 ENOUGH = 1000  # references that tell how far rows are usually from their nearest ones
 NEGLIGIBLE = 0.01  # less isolation evidence than this is credited to all columns alike
+
+
+class RankDistance(NamedTuple):
+    """How the values of each column become bytes: ranks of numbers, codes of categories.
+
+    Facets repeat what their columns say. They are not compared: each of their bytes is 0.
+    """
+
+    edges: Floats  # where the bins of numeric columns end, one column after the other
+    first: Ints  # of each column's edges, and one past the last
+    place: Bytes  # of each code of numeric columns, two more than there are edges
+    is_nominal: Bools
+
+    @classmethod
+    def of(cls, binning: Binning, code_counts: Sequence[Ints], is_facet: Bools) -> RankDistance:
+        """Rank the values of a table, given how often each code of each column occurs."""
+        edges, places = [], []
+        for m, counts in enumerate(code_counts):
+            place = np.full(2, 0 if is_facet[m] else NO_VALUE, np.uint8)
+            if not (is_facet[m] or binning.is_nominal[m]):
+                place = _places(counts)
+            edges.append(np.empty(0) if is_facet[m] else binning.edges[m])
+            places.append(place)
+        first = np.cumsum([0, *map(len, edges)])
+        is_nominal = binning.is_nominal & ~is_facet
+        return cls(np.concatenate(edges), first, np.concatenate(places), is_nominal)
+
+    @property
+    def is_compared(self) -> Bools:
+        """Which columns are compared: only there a missing value has a byte of its own."""
+        return self.place[self.first[:-1] + 2 * np.arange(len(self.is_nominal))] == NO_VALUE
+
+    @property
+    def n_compared(self) -> int:
+        """The number of columns that are compared."""
+        return int(np.count_nonzero(self.is_compared))
+
+    def profile(self, values: Floats, grids: Sequence[EdgeGrid | None] = ()) -> Bytes:
+        """Return the byte of each value (columns x rows); `grids` save time where there are any."""
+        if grids:
+            known = zip(values, grids, strict=True)
+            return self.of_codes([x if grid is None else grid.encode(x) for x, grid in known])
+        codes = zip(values, self._edges, strict=True)
+        return self.of_codes([x if own is None else encode(x, own) for x, own in codes])
+
+    def grids(self) -> list[EdgeGrid | None]:
+        """Return grids over the edges of the columns that are compared by rank."""
+        return [None if own is None else make_grid(own) for own in self._edges]
+
+    def of_codes(self, codes: Sequence[Array]) -> Bytes:
+        """Return the byte of each code (columns x rows); nominal codes may be working values."""
+        out = np.zeros((len(codes), len(codes[0])), np.uint8)
+        for m in np.flatnonzero(self.is_nominal).tolist():
+            out[m] = np.minimum(np.nan_to_num(codes[m]), NO_VALUE)
+        for m in np.flatnonzero(self._ranked).tolist():
+            first, last = self.first[m] + 2 * m, self.first[m + 1] + 2 * m + 2
+            np.take(self.place[first:last], codes[m], out=out[m], mode="clip")
+        return out
+
+    @property
+    def _edges(self) -> list[Floats | None]:
+        """The edges of the columns that are compared by rank."""
+        own = zip(self._ranked.tolist(), pairwise(self.first.tolist()), strict=True)
+        return [self.edges[slice(*some)] if ranked else None for ranked, some in own]
+
+    @property
+    def _ranked(self) -> Bools:
+        """Which columns are compared by rank."""
+        return self.is_compared & ~self.is_nominal
+
+    def differences(self, one: Bytes, other: Bytes) -> Iterator[NDArray[np.int16]]:
+        """Yield column by column how far apart rows of two profiles are (one x other).
+
+        The same array each time: what is yielded is good until the next column.
+        """
+        apart = np.empty((one.shape[1], other.shape[1]), np.int16)
+        pair = one.astype(np.int16)[:, :, None], other.astype(np.int16)[:, None, :]
+        for own, theirs, nominal in zip(*pair, self.is_nominal, strict=True):
+            if nominal:
+                np.multiply(own != theirs, np.int16(UNLIKE), out=apart)
+            else:
+                np.abs(np.subtract(own, theirs, out=apart), out=apart)
+                if own.max() == NO_VALUE or theirs.max() == NO_VALUE:
+                    apart[(own == NO_VALUE) != (theirs == NO_VALUE)] = UNLIKE
+            yield apart
+
+    def distances(self, one: Bytes, other: Bytes) -> Distances:
+        """Return how far apart rows of one profile are from those of another (one x other)."""
+        away = np.zeros((one.shape[1], other.shape[1]), _distance_type(len(one)))
+        for apart in self.differences(one, other):
+            away += apart
+        return away
+
+
+def _distance_type(n_columns: int, n_counted: int = 0) -> type[np.int16] | type[np.int32]:
+    """Return the type of distances: few columns fit into two bytes, which are added up faster."""
+    # Rows that fill up a turn of a loop are further away than any other, and their ranks are added.
+    most = max(2 * (TOP_RANK + 1) * n_columns, n_counted)
+    return np.int16 if most < np.iinfo(np.int16).max else np.int32
+
+
+def _places(counts: Ints) -> Bytes:
+    """Return the place of each code: the middle rank of the values that have it."""
+    counts = counts.copy()
+    counts[0] = 0  # missing values have no rank
+    middle = np.cumsum(counts) - counts / 2
+    place = np.rint(TOP_RANK * middle / max(1, counts.sum())).astype(np.uint8)
+    place[0] = NO_VALUE
+    return place
 
 
 def _aligned(shape: tuple[int, int], kind: type) -> Array:
@@ -67,7 +175,6 @@ class Nearest(NamedTuple):
     distance: Floats  # rows x 2: the mean distance of the nearest at both scales, in ranks
     evidence: Floats  # rows: the weighted excess evidence of the nearest reference rows
     last: Ints  # rows x 2: the distance of the last near row at both scales
-    ends: Floats  # rows: what it says that values are at the ends of their columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +189,6 @@ class ReferenceRows:
     usual: Floats  # the mean distance of a typical row at both scales
     typical: float  # the neighbour evidence of a typical row
     weight: float  # how much of the neighbour evidence beyond that counts
-    ends: Floats  # 2 x columns: what it says to be at the lower and at the upper end of a column …
-    most: float = 0.0  # … and in all columns together, at most
 
     def compare(self, values: Floats) -> Nearest:
         """Compare rows (columns x rows) with the reference rows."""
@@ -97,15 +202,14 @@ class ReferenceRows:
     def compare_profile(self, profile: Bytes) -> Nearest:
         """Compare rows that are given as bytes."""
         n_rows, (columns, theirs, is_nominal) = profile.shape[1], self._compared
-        distance, last = np.empty((n_rows, 2)), np.empty((n_rows, 2), np.int64)
-        nearest = Nearest(distance, np.empty(n_rows), last, self.column_ends.told(profile))
-        kind, side = distance_type(len(columns), len(theirs)), np.clip(n_rows, 1, SIDE_BY_SIDE)
+        nearest = Nearest(np.empty((n_rows, 2)), np.empty(n_rows), np.empty((n_rows, 2), np.int64))
+        kind, side = _distance_type(len(columns), len(theirs)), np.clip(n_rows, 1, SIDE_BY_SIDE)
         away = _aligned((-(-len(theirs) // 4) * 4, side), kind)
         away[len(theirs) :] = np.iinfo(kind).max  # references are counted four at a time
         compare_rows(
             profile, columns, theirs, is_nominal, self.scales, self.excess.sum(axis=1),
             np.zeros((len(columns), side), np.uint8), away, _aligned((3, side), kind),
-            _aligned((2, side), np.float64), *nearest[:3],
+            _aligned((2, side), np.float64), *nearest,
         )  # fmt: skip
         return nearest
 
@@ -123,29 +227,15 @@ class ReferenceRows:
         z = power * np.maximum(small, large)
         return np.log1p(odds * np.expm1(np.clip(z, 0.0, MOST)))
 
-    def added(self, nearest: Nearest, own: Floats) -> tuple[Floats, Floats]:
-        """Return what neighbour evidence and far ends add to the rows' own evidence.
+    def added(self, nearest: Nearest, own: Floats) -> Floats:
+        """Return what neighbour evidence adds to the rows' own evidence.
 
-        √(e² + o² + t²): a row with much evidence of its own is not overtaken by rows that have
-        little.
+        √(e² + o²): a row with much evidence of its own is not overtaken by rows that have little.
         """
-        others = (self.weight * np.maximum(0.0, nearest.evidence - self.typical)) ** 2
-        ends = nearest.ends**2
-        # √(e² + s) − e, without losing digits where s is small
-        both = np.sqrt(own * own + (others + ends)) + own
-        passed, far = np.zeros((2, len(own)))
-        np.divide(others, both, out=passed, where=others > 0)
-        np.divide(ends, both, out=far, where=ends > 0)
-        return passed, far
-
-    @cached_property
-    def column_ends(self) -> ColumnEnds:
-        """What it says of rows that their values are at the ends of columns."""
-        return ColumnEnds(self.ends, self.most)
-
-    def credit_ends(self, values: Floats, far: Floats) -> Floats:
-        """Credit what is said of the ends of columns to these."""
-        return self.column_ends.credit(self.ranks.profile(values), far)
+        others = self.weight * np.maximum(0.0, nearest.evidence - self.typical)
+        # √(e² + o²) − e, without losing digits where o is small
+        both = np.sqrt(own * own + others * others) + own
+        return np.divide(others * others, both, out=np.zeros_like(own), where=others > 0)
 
     def credit(
         self, values: Floats, isolation: Floats, added: Floats, usual: Floats | None = None
@@ -264,9 +354,8 @@ def make_references(settings: Neighbours, ranks: RankDistance, told: Told) -> Re
     scales = np.array([min(most, settings.near), large], np.int64)
     profile = ranks.of_codes(list(told.codes[order].T))
     return ReferenceRows(
-        ranks, told.row[order], profile, told.excess[order], scales, np.ones(2), 0.0, 0.0,
-        np.zeros((2, len(ranks.is_nominal))),
-    )  # fmt: skip
+        ranks, told.row[order], profile, told.excess[order], scales, np.ones(2), 0.0, 0.0
+    )
 
 
 def passed_on(cells: Floats, typical: float) -> Floats:
@@ -275,6 +364,39 @@ def passed_on(cells: Floats, typical: float) -> Floats:
     beyond = np.maximum(0.0, evidence - typical)
     share = np.divide(beyond, evidence, out=np.zeros_like(evidence), where=beyond > 0)
     return np.rint(cells * (UNIT * share)[:, None])
+
+
+def moments(own: Floats, other: Floats, middle: float) -> list[int]:
+    """Return n, Σx, Σy, Σx², Σy² and Σxy of excess and neighbour evidence, in fixed point."""
+    sums = [0] * 6
+    for start in range(0, len(own), TOGETHER):
+        some = slice(start, start + TOGETHER)
+        x, y = (
+            np.minimum(np.rint(UNIT * each), 2.0**31 - 1).astype(np.int64)
+            for each in (np.maximum(0.0, own[some] - middle), other[some])
+        )
+        these = [len(x), *(_exact_sum(each) for each in (x, y, x * x, y * y, x * y))]
+        sums = add_moments([sums, these])
+    return sums
+
+
+def _exact_sum(numbers: Ints) -> int:
+    """Return the sum of numbers below 2 ** 62, however many."""
+    high, low = numbers >> 31, numbers & (2**31 - 1)
+    return (int(high.sum()) << 31) + int(low.sum())
+
+
+def add_moments(parts: Sequence[list[int]]) -> list[int]:
+    """Add up the moments of several pieces."""
+    return [sum(each) for each in zip(*parts, strict=True)]
+
+
+def correlation_weight(sums: Sequence[int]) -> float:
+    """Return the root of the correlation of two quantities, 0 where it is negative."""
+    n, x, y, xx, yy, xy = sums
+    scale = math.sqrt(n * xx - x * x) * math.sqrt(n * yy - y * y)
+    correlation = (n * xy - x * y) / scale if scale > 0 else 0.0
+    return math.sqrt(max(0.0, correlation))
 
 
 def draw_lots(values: Floats) -> Keys:

@@ -52,7 +52,12 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
         take_lower(log_omega[m], views.marginal[m], views.speaker[m], np.uint8(MARGINAL))
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)
-    weigh(log_omega.ravel(), evidence.odds, views.marginal.ravel())
+    flat, out, series = log_omega.ravel(), views.marginal.ravel(), odds_series(evidence.odds)
+    for start in range(0, len(flat), TOGETHER):
+        some, weighed = flat[start : start + TOGETHER], out[start : start + TOGETHER]
+        _weigh_everyday(some, series, weighed)
+        odd = np.flatnonzero(some < -1.0)
+        weighed[odd] = np.log((1.0 - evidence.odds) + evidence.odds * np.exp(-some[odd]))
     for m, rows, own in gaps:
         rarity = np.expm1(np.minimum(-own, MOST))
         grown = np.minimum(evidence.missing * (rarity + 1.0), 1.0) ** 2
@@ -70,16 +75,6 @@ def weigh(log_omega: Floats, odds: float, out: Floats) -> None:
         _weigh_everyday(some, series, weighed)
         odd = np.flatnonzero(some < -1.0)
         weighed[odd] = np.log((1.0 - odds) + odds * np.exp(-some[odd]))
-
-
-def evidence_of_views(views: BlockViews, columns: Ints, rows: Ints, odds: float) -> Floats:
-    """Return the evidence that contexts alone, and the whole table alone, have about some rows."""
-    total, one = np.zeros((2, len(rows))), np.empty(len(rows))
-    for m in columns.tolist():
-        for k, view in enumerate((views.log_omega, views.marginal)):
-            weigh(np.maximum(view[m, rows], -MOST), odds, one)
-            total[k] += one
-    return total
 
 
 def raise_gaps(pattern: Floats, views: BlockViews, least: float, missing: Floats) -> None:

@@ -315,11 +315,8 @@ class Neighbours:
     # How much the excess evidence of the nearest rows counts if it agrees completely with the rows'
     # own evidence; 0: it does not count.
     weight: float = 4.0
-    # How much it counts that the values of a row are at the ends of their columns, if the ends of
-    # all columns coincide and contexts agree with the whole table; 0: it does not count.
-    ends: float = 5.0
     min_rows: int = 20  # a table of fewer rows has no neighbours, …
-    min_columns: int = 3  # … and one of fewer columns no evidence of neighbours and ends
+    min_columns: int = 3  # … and one of fewer columns no neighbour evidence
     isolation: Isolation | None = field(default_factory=Isolation)
 
 
@@ -377,8 +374,7 @@ class Flagging:
     chance: Inner = 0.002  # of an ordinary row to be flagged, if evidence has an exponential tail
     # If more than this share of the rows would be flagged, only the rows are that stand out, …
     share: Share = 0.01
-    # … with this many times the evidence of the rows that follow, beyond that of the median, …
-    gap: float = 1.8
+    gap: float = 1.8  # … with this many times the evidence of the rows that follow, …
     following: float = 0.25  # … which are this many, as a share of those that stand out.
     # Where all training rows are normal, so many parts of them are each scored by the rest, …
     folds: Several = 5
@@ -449,8 +445,7 @@ class Method:
         """Return the method for training rows that are known to be normal.
 
         Nothing in the training table is distrusted: no context is anomalous, no row adds evidence
-        to rows like it, the ends of columns are as ordinary as their middle, and no ancestor doubts
-        what a leaf finds ordinary. No leaf holds just
+        to rows like it, and no ancestor doubts what a leaf finds ordinary. No leaf holds just
         anomalies, so that leaves may be finer. The distance to the nearest training rows means what
         it says, so that rows are compared with more of them, and isolation counts more.
         """
@@ -462,7 +457,6 @@ class Method:
             neighbours = replace(
                 neighbours,
                 weight=0.0,
-                ends=0.0,
                 references=10 * neighbours.references,
                 comparisons=2 * neighbours.comparisons,
                 isolation=isolation and replace(isolation, power=isolation.power * 4 / 3),

@@ -24,8 +24,8 @@ def automatic_threshold(quantiles: Quantiles, flagging: Flagging, n_rows: int) -
     It is the evidence that an ordinary row exceeds with a chance of 1 in 500 if evidence has an
     exponential tail. If more than 1% of the rows exceed that, the tail is heavier. Then the rows
     are flagged that stand out: the largest share of them, at most a quarter, whose last row has
-    1.8 times the evidence beyond the median that a quarter more rows have at least. If no rows
-    stand out, 1% are flagged, and never more, but for one row of a small table.
+    1.8 times the evidence that a quarter more rows have at least. If no rows stand out, 1% are
+    flagged, and never more, but for one row of a small table.
     """
     exponential = suspicious_from(quantiles, flagging)
     most = max(1, int(flagging.share * n_rows))
@@ -38,9 +38,7 @@ def automatic_threshold(quantiles: Quantiles, flagging: Flagging, n_rows: int) -
     last, next_one = quantiles(
         1 - np.concatenate((shares, shares * (1 + flagging.following)))
     ).reshape(2, -1)
-    middle = float(quantiles(np.array([flagging.middle]))[0])
-    stands_out = last - middle > flagging.gap * (next_one - middle)
-    standing_out = np.flatnonzero(stands_out & (last > exponential))
+    standing_out = np.flatnonzero((last > flagging.gap * next_one) & (last > exponential))
     if not len(standing_out):
         return top
     first = standing_out[0]

@@ -5,7 +5,6 @@ Rows are compared by their codes alone, so the table is read only where referenc
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,19 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs.arrays import Codes, Floats, Ints, Keys
-from admercs.method.far_ends import learn_ends
-from admercs.method.moments import add_moments, correlation, moments
 from admercs.method.neighbours import (
     Nearest,
+    RankDistance,
     ReferenceRows,
     Told,
+    add_moments,
+    correlation_weight,
     make_references,
     may_have_neighbours,
     merge_told,
+    moments,
     n_references,
     passed_on,
 )
-from admercs.method.rank_distance import RankDistance
 from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
 from admercs.pipeline.model import Model
@@ -41,9 +41,9 @@ from admercs.table.bins import Binning
 from admercs.table.prepared import Prepared
 from admercs.table.row_keys import ReferenceSample, find_keys, merge_keys, sample_keys
 from admercs.trees.forest import Leaves
-from admercs.trees.row_sample import RowSample, draw
+from admercs.trees.row_sample import draw
 
-MIDDLE, UPPER = np.array([0.5]), np.array([0.75])
+MIDDLE = np.array([0.5])
 
 
 class RowParts(NamedTuple):
@@ -54,8 +54,6 @@ class RowParts(NamedTuple):
     keys: Kept  # see `row_keys`
     base: Kept  # their plain evidence, without that of contexts …
     model: Model  # … by this model
-    views: tuple[Kept, Kept]  # what contexts alone and the whole table alone say of some rows
-    sample: RowSample
 
 
 class Wanted(NamedTuple):
@@ -115,53 +113,14 @@ def compare_rows(
     columns = [rows.pick(nearest, k) for k in range(3)]
     small, large, typical = (float(rows.quantiles(each, MIDDLE)[0]) for each in columns)
     weight = 0.0
-    enough = found.ranks.n_compared >= settings.min_columns
-    if enough and settings.weight > 0:
+    if found.ranks.n_compared >= settings.min_columns and settings.weight > 0:
         middle = float(rows.quantiles(kept.base, MIDDLE)[0])
-        sums = _moments(rows, kept.base, columns[2], middle)
-        weight = settings.weight * math.sqrt(correlation(sums))
+        sums = rows.keep("", moments, kept.base, columns[2], shared=(middle,))
+        weight = settings.weight * correlation_weight(rows.merge(add_moments, sums))
     found = replace(found, usual=np.array([small, large]), typical=typical, weight=weight)
-    compared = rows.keep(
-        "", add_compared, evidence, nearest, kept.codes, shared=(model.method, found)
-    )
-    if enough and settings.ends > 0:
-        found = weigh_ends(rows, found, kept, compared, settings.ends)
-    if found.ends.any():
-        shared = model.method, found
-        compared = rows.keep("", add_compared, evidence, nearest, kept.codes, shared=shared)
-    return replace(model, references=found), compared
-
-
-def weigh_ends(
-    rows: Rows, found: ReferenceRows, kept: RowParts, evidence: Kept, weight: float
-) -> ReferenceRows:
-    """Return the reference rows with what it says to be at the ends of columns."""
-    agreement = correlation(_moments(rows, *kept.views))
-    if agreement == 0:
-        return found
-    profile = found.ranks.of_codes(list(kept.sample.codes))
-    learnt = learn_ends(found.ranks, profile, kept.sample.times)
-    most = weight * agreement * learnt.alpha * float(rows.quantiles(evidence, UPPER)[0])
-    if learnt.top <= 0 or not 0 < most < math.inf:
-        return found
-    return replace(found, ends=most / learnt.top * learnt.weight, most=most)
-
-
-def ends_of_piece(codes: Codes, found: ReferenceRows) -> Floats:
-    """Return what it says of the rows of a piece to be at the ends of columns."""
-    total = np.zeros(codes.shape[1])
-
-    def work(start: int, stop: int) -> None:
-        total[start:stop] = found.column_ends.told(found.ranks.of_codes(list(codes[:, start:stop])))
-
-    if found.ends.any():
-        run_blocks(work, len(total), 1)
-    return total
-
-
-def _moments(rows: Rows, one: Kept, other: Kept, middle: float = 0.0) -> list[int]:
-    sums: list[int] = rows.merge(add_moments, rows.keep("", moments, one, other, shared=(middle,)))
-    return sums
+    shared = model.method, found
+    evidence = rows.keep("", add_compared, evidence, nearest, shared=shared)
+    return replace(model, references=found), evidence
 
 
 def nearest_of_piece(
@@ -181,23 +140,18 @@ def nearest_of_piece(
 
 
 def add_compared(
-    evidence: Floats,
-    nearest: tuple[Floats, Floats, Floats],
-    codes: Codes,
-    method: Method,
-    found: ReferenceRows,
+    evidence: Floats, nearest: tuple[Floats, Floats, Floats], method: Method, found: ReferenceRows
 ) -> Floats:
     """Add to the evidence of a piece's rows what comparing them tells."""
     small, large, passed = nearest
-    ends = ends_of_piece(codes, found)
     total, none = np.empty(len(evidence)), np.empty((0, 2), np.int64)
 
     def work(start: int, stop: int) -> None:
         some = slice(start, stop)
         distance = np.stack([small[some], large[some]], axis=1)
-        known, own = Nearest(distance, passed[some], none, ends[some]), evidence[some]
-        added = compared_evidence(method, found, own, known)
-        total[some] = sum_in_order([part for part in (own, *added) if part is not None])
+        known, own = Nearest(distance, passed[some], none), evidence[some]
+        alone, added = compared_evidence(method, found, own, known)
+        total[some] = sum_in_order([part for part in (own, alone, added) if part is not None])
 
     run_blocks(work, len(evidence), 1)
     return total

@@ -30,7 +30,7 @@ from admercs.pipeline.grow import (
 from admercs.pipeline.made_columns import make_columns
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.rows import Kept, Rows
-from admercs.pipeline.score import KeyedViews, score_strongest
+from admercs.pipeline.score import score_strongest
 from admercs.table.prepared import Prepared
 from admercs.table.reading_frame import TableReading, choose_readings, with_columns
 from admercs.table.readings import ReadingRules
@@ -91,7 +91,7 @@ def fit_model(
     )
 
     scored = rows.read("scoring", score_piece, leaves, shared=(model, rows.n_jobs))
-    evidence, keys, strongest, above, base, *views = (rows.pick(scored, k) for k in range(7))
+    evidence, keys, strongest, above, base = (rows.pick(scored, k) for k in range(5))
     n_iter, first = 1, model
     model = replace(model, usual_evidence=_usual(method, rows.merge(add_counts, above), model))
     if method.feedback is not None:
@@ -101,7 +101,7 @@ def fit_model(
         contexts = without_redundant(contexts, forest, sample.codes, search.ranges)
         model = replace(model, contexts=contexts)
     ranks = rank_columns(model, binning, code_counts)
-    kept = RowParts(codes, leaves, keys, base, first, (views[0], views[1]), sample)
+    kept = RowParts(codes, leaves, keys, base, first)
     model, evidence = compare_rows(rows, model, ranks, kept, evidence)
     quantiles = partial(rows.quantiles, evidence)
     model = replace(model, evidence_quantiles=quantiles(QUANTILE_LEVELS))
@@ -110,27 +110,19 @@ def fit_model(
 
 def score_piece(
     table: Prepared, leaves: Leaves, model: Model, n_jobs: int
-) -> tuple[Floats, Keys, Floats, Ints, Floats, Floats, Floats]:
+) -> tuple[Floats, Keys, Floats, Ints, Floats]:
     """Return what pieces tell of their rows when they are scored first.
 
     That is their evidence, their keys (none where rows are not compared), the evidence of the
-    oddest value of each, how many values of each attribute have how much evidence, the plain
-    evidence of the rows, and what contexts alone and the whole table alone say of some of them.
+    oddest value of each, how many values of each attribute have how much evidence, and the plain
+    evidence of the rows.
     """
-    settings = model.method.neighbours
-    keys = np.empty((table.n_rows if settings is not None else 0, 2), np.uint64)
-    # What follows from single views is a correlation, for which some rows are enough.
-    share = 0.0 if settings is None else min(1.0, settings.sample / model.n_rows)
-    told = KeyedViews(np.uint64(share * (2**64 - 2**11)), [np.empty((2, 0))])
+    keys = np.empty((table.n_rows if model.method.neighbours is not None else 0, 2), np.uint64)
     counts = [np.zeros((len(model.schema.used), len(LEVELS)), np.int64)]
     is_wanted = model.method.credit is not None and bool((model.likelihoods.kind == NOMINAL).any())
     above = counts if is_wanted else None
-    is_told = settings is not None and settings.ends > 0
-    evidence, strongest, base = score_strongest(
-        model, table, n_jobs, leaves, keys, above, told if is_told else None
-    )
-    views = np.concatenate(told.said, axis=1)
-    return evidence, keys, strongest, add_counts(counts), base, views[0], views[1]
+    evidence, strongest, base = score_strongest(model, table, n_jobs, leaves, keys, above)
+    return evidence, keys, strongest, add_counts(counts), base
 
 
 def _usual(method: Method, counts: Ints, model: Model) -> Floats:

@@ -112,7 +112,6 @@ MEMBERS = (
     Member("references/excess", "<f8", "references,columns", 0, MAX_EVIDENCE),
     Member("references/scales", "<i8", "2", 1, "references-1"),
     Member("references/usual", "<f8", "2", 0, MAX_EVIDENCE),
-    Member("references/ends", "<f8", "2,columns", 0, MAX_EVIDENCE),
     Member("redundant", "<u8", "nodes"),
     Member("evidence_quantiles", "<f8", str(len(QUANTILE_LEVELS)), 0, special="inf"),
     Member("usual_evidence", "<f8", "columns", 0, MAX_EVIDENCE),
@@ -120,7 +119,7 @@ MEMBERS = (
 
 
 # The fields of the header and their types; several types in a tuple are alternatives.
-REFERENCE_FIELDS = {"typical": float, "weight": float, "most": float}
+REFERENCE_FIELDS = {"typical": float, "weight": float}
 FIELDS: dict[str, Any] = {
     "format": str,
     "format_version": int,

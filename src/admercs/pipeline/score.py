@@ -12,8 +12,7 @@ The order of the steps:
 8. `odds`: the least likely view becomes evidence;
 9. `strongest view`: of a column and its facets, the one with most evidence counts;
 10. `contexts`: anomalous contexts add evidence to their rows;
-11. `neighbours`: rows far from all others have more, and those like odd rows or at the ends of
-    their columns;
+11. `neighbours`: rows far from all others have more, and those like odd rows;
 12. `credit`: what is said of a row as a whole belongs to some of its cells.
 
 A block is large enough that calls cost nothing and small enough to stay in the processor's cache.
@@ -39,7 +38,7 @@ from admercs.method.credit import CellCredit, count_above
 from admercs.method.discount import DiscountStep
 from admercs.method.feedback import ContextStep
 from admercs.method.neighbours import Nearest, ReferenceRows
-from admercs.method.odds import evidence_of_views, pattern_evidence, plain_evidence, raise_gaps
+from admercs.method.odds import pattern_evidence, plain_evidence, raise_gaps
 from admercs.method.settings import Method, NoisyOr, Odds
 from admercs.method.strongest_view import keep_strongest, views_of_cells
 from admercs.method.tail import Residuals, TailStep, find_lone_values, read_lowered
@@ -59,9 +58,8 @@ LikelihoodStep = TailStep | BorderStep | DiscountStep | AncestorStep | RelationS
 class Parts(NamedTuple):
     """What the model says about a block of rows; arrays are columns x rows.
 
-    The evidence of a row is the sum over columns of ``pattern`` and ``context``, and ``alone``,
-    ``passed`` and ``far``, which ``isolation``, ``neighbours`` and ``ends`` credit to columns where
-    that is asked for.
+    The evidence of a row is the sum over columns of ``pattern`` and ``context``, and ``alone`` and
+    ``passed``, which ``isolation`` and ``neighbours`` credit to columns where that is asked for.
     """
 
     leaf: ShortInts  # the leaf (node number) the row falls into
@@ -70,11 +68,9 @@ class Parts(NamedTuple):
     pattern: Floats  # evidence of the value
     context: Floats | None  # evidence of belonging to an anomalous context
     alone: Floats | None = None  # of each row: evidence of being far from all rows, …
-    passed: Floats | None = None  # … of being like odd rows …
-    far: Floats | None = None  # … and of lying at the ends of columns
+    passed: Floats | None = None  # … and of being like odd rows
     isolation: Floats | None = None  # the same by column
     neighbours: Floats | None = None
-    ends: Floats | None = None
     relation: ShortInts | None = None  # the attribute of the relation whose view counts, or -1
     credited: Floats | None = None  # the evidence of cells, where that is not their own alone
 
@@ -82,7 +78,7 @@ class Parts(NamedTuple):
         """Return the evidence per column and row."""
         if self.credited is not None:
             return self.credited
-        parts = (self.pattern, self.context, self.isolation, self.neighbours, self.ends)
+        parts = (self.pattern, self.context, self.isolation, self.neighbours)
         return sum_in_order([part for part in parts if part is not None])
 
     def evidence(self) -> Floats:
@@ -90,7 +86,7 @@ class Parts(NamedTuple):
         by_column = [
             sum_in_order(part) for part in (self.pattern, self.context) if part is not None
         ]
-        by_row = (part for part in (self.alone, self.passed, self.far) if part is not None)
+        by_row = (part for part in (self.alone, self.passed) if part is not None)
         return sum_in_order([*by_column, *by_row])
 
     def nodes(self, model: Model) -> ShortInts:
@@ -136,20 +132,6 @@ def join_parts(parts: list[Parts]) -> Parts:
     return Parts(*joined)
 
 
-class SingleViews(NamedTuple):
-    """What contexts alone, and the whole table alone, say of some rows of a block."""
-
-    rows: Ints
-    said: list[Floats]  # 2 x rows of each block, in any order
-
-
-class KeyedViews(NamedTuple):
-    """The same of the rows of all blocks whose keys are small."""
-
-    below: np.uint64
-    said: list[Floats]
-
-
 class Scorer:
     """A model made ready for scoring rows."""
 
@@ -174,8 +156,6 @@ class Scorer:
         if isinstance(method.evidence, Odds) and is_nominal.any():
             self._least = method.evidence.gap, gap_shares(model)
         self._stated = np.flatnonzero(model.schema.is_stated)
-        # A tree without a split says what the whole table says.
-        self._of_contexts = np.flatnonzero(~model.is_facet & self._has_marginal)
         self._steps: list[LikelihoodStep] = []
         ordinary = method.density.ordinary
         if method.tail is not None:
@@ -205,27 +185,22 @@ class Scorer:
         if method.feedback is not None and len(model.contexts.leaf):
             self._contexts = ContextStep(model.contexts, forest, method.feedback, method.evidence)
 
-    def score(
-        self, block: Floats, leaf: ShortInts | None = None, cells: bool = True,
-        told: SingleViews | None = None,
-    ) -> Parts:  # fmt: skip
+    def score(self, block: Floats, leaf: ShortInts | None = None, cells: bool = True) -> Parts:
         """Return all there is to say about the rows of a block (columns x rows).
 
         `cells` asks for the evidence of single columns, which takes longer than that of rows.
         """
-        parts, known = self.score_alone(block, leaf, told), self._references
+        parts, known = self.score_alone(block, leaf), self._references
         if known is not None:
             own, nearest = parts.evidence(), known.compare(block)
-            alone, passed, far = compared_evidence(self._method, known, own, nearest)
-            parts = parts._replace(alone=alone, passed=passed, far=far)
+            alone, passed = compared_evidence(self._method, known, own, nearest)
+            parts = parts._replace(alone=alone, passed=passed)
             if cells:
                 zero = np.zeros_like(own)
                 said = (zero if alone is None else alone), passed
                 by_column, added = known.credit(block, *said, self._usually_apart)
                 parts = parts._replace(neighbours=added)
                 parts = parts if alone is None else parts._replace(isolation=by_column)
-                if far is not None:
-                    parts = parts._replace(ends=known.credit_ends(block, far))
         if cells and self._credit is not None:
             credited = self._credit.cells(parts.pattern, np.isnan(block), parts.evidence())
             parts = parts._replace(credited=credited)
@@ -265,13 +240,10 @@ class Scorer:
                 out[rows] = np.minimum(out[rows], far)
         return out
 
-    def score_alone(
-        self, block: Floats, leaf: ShortInts | None = None, told: SingleViews | None = None
-    ) -> Parts:
+    def score_alone(self, block: Floats, leaf: ShortInts | None = None) -> Parts:
         """Return what there is to say before rows are compared with others.
 
-        `leaf` is each row's leaf in each tree, where that is known already. `told` receives what
-        single views say of some rows.
+        `leaf` is each row's leaf in each tree, where that is known already.
         """
         if leaf is None:
             leaf = np.empty(block.shape, np.int32)
@@ -291,9 +263,6 @@ class Scorer:
         views = BlockViews(leaf, block, log_omega, marginal, [], speaker, relation)
         for step in self._steps:
             step.apply(views)
-        if told is not None:
-            odds = odds_of(self._method.evidence)
-            told.said.append(evidence_of_views(views, self._of_contexts, told.rows, odds))
         log_omega[self._stated] = block[self._stated]
         pattern = pattern_evidence(views, self._has_marginal, self._evidence)
         if self._least is not None:
@@ -302,8 +271,8 @@ class Scorer:
         context = None
         if self._contexts is not None:
             context = self._contexts.apply(leaf, block, log_omega)
-        told_by = relation if self._relates else None
-        return Parts(leaf, speaker, log_omega, pattern, context, relation=told_by)
+        told = relation if self._relates else None
+        return Parts(leaf, speaker, log_omega, pattern, context, relation=told)
 
 
 def gap_shares(model: Model) -> Floats:
@@ -322,15 +291,14 @@ def odds_of(evidence: Odds | NoisyOr) -> float:
 
 def compared_evidence(
     method: Method, references: ReferenceRows, own: Floats, nearest: Nearest
-) -> tuple[Floats | None, Floats, Floats | None]:
-    """Return the evidence of rows for being alone, like odd rows, and at the ends of columns."""
+) -> tuple[Floats | None, Floats]:
+    """Return the evidence of rows for being alone, and for being like odd rows."""
     alone = None
     if method.neighbours is not None and method.neighbours.isolation is not None:
         settings = method.neighbours.isolation
         alone = references.isolation(nearest.distance, settings, odds_of(method.evidence))
         own = own + alone
-    passed, far = references.added(nearest, own)
-    return alone, passed, far if references.ends.any() else None
+    return alone, references.added(nearest, own)
 
 
 def score_evidence(
@@ -342,14 +310,13 @@ def score_evidence(
 
 def score_strongest(
     model: Model, table: Prepared, n_jobs: int = 1, leaves: Leaves | None = None,
-    keys: Keys | None = None, above: list[Ints] | None = None, told: KeyedViews | None = None,
+    keys: Keys | None = None, above: list[Ints] | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return the evidence of each row, that of its oddest value alone, and its plain evidence.
 
     Plain evidence has the usual odds, see `plain_evidence`.
     `keys` receives the keys of the rows (see `row_keys`), and `above` how many values have
-    how much evidence (see `credit`), where these are wanted. `told` receives what single views say
-    of the rows whose keys are below a limit.
+    how much evidence (see `credit`), where these are wanted.
     """
     scorer = model.once(Scorer)
     evidence, strongest, base = np.empty((3, table.n_rows))
@@ -359,13 +326,7 @@ def score_strongest(
     def work(start: int, stop: int) -> None:
         leaf = None if leaves is None else leaves.of(slice(start, stop))
         block = table.block(start, stop)
-        single = None
-        if keys is not None and len(keys):
-            own = keys[start:stop]
-            key_rows([block[m] for m in own_values], own)
-            if told is not None:
-                single = SingleViews(np.flatnonzero(own[:, 0] <= told.below), told.said)
-        parts = scorer.score(block, leaf, cells=False, told=single)
+        parts = scorer.score(block, leaf, cells=False)
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
         plain = scorer.plain(parts, block)
@@ -375,6 +336,8 @@ def score_strongest(
             base[start:stop] = parts._replace(pattern=plain).evidence()
         if above is not None:
             above.append(count_above(parts.pattern))
+        if keys is not None and len(keys):
+            key_rows([block[m] for m in own_values], keys[start:stop])
 
     run_blocks(work, table.n_rows, n_jobs, table.n_columns)
     return evidence, strongest, base

@@ -4,7 +4,7 @@ const LONG_TEXT = 120; // characters of a value that are shown at first
 
 function reasonPlot(reason) {
   if (reason.kind === "context") return contextFigure(data.contexts[reason.context]);
-  if (["isolation", "neighbours", "ends"].includes(reason.kind)) return null; // its text says all
+  if (["isolation", "neighbours"].includes(reason.kind)) return null; // its text says all
   const column = data.columns[reason.target];
   const context = data.distributions[reason.distribution];
   if (!column || !context || !column.distribution) return null;
