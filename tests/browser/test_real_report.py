@@ -4,6 +4,7 @@ import pytest
 
 from admercs import ADMERCS
 from admercs.cli import main
+from admercs.datasets import make_electric_vehicles
 from tests.report.wide import wide_table
 
 
@@ -45,8 +46,12 @@ def test_demo_shows_wrong_values_and_what_they_should_have_been(open_page, demo)
     assert page.locator(".detail .repair").inner_text().startswith("If ")
 
 
-def test_rows_of_a_context_are_shown(open_page, demo):
-    page = open_page(demo)
+def test_rows_of_a_context_are_shown(open_page, tmp_path):
+    cars = make_electric_vehicles(0).table
+    model = ADMERCS().fit(cars)
+    assert model.contexts_
+    model.report(cars, name="cars").write_html(tmp_path / "cars.html")
+    page = open_page(tmp_path / "cars.html")
     page.get_by_role("button", name="Show these rows").first.click()
     assert "of" in page.inner_text("#count")
     assert page.locator("#rows .opener").count() > 3
