@@ -21,7 +21,6 @@ from admercs.method.neighbours import (
     NEGLIGIBLE,
     UNIT,
     Nearest,
-    RankDistance,
     ReferenceRows,
     add_moments,
     correlation_weight,
@@ -30,6 +29,7 @@ from admercs.method.neighbours import (
     n_references,
     passed_on,
 )
+from admercs.method.rank_distance import RankDistance
 from admercs.method.settings import Isolation, Neighbours
 from admercs.pipeline.score import Scorer
 from admercs.table import read_frame

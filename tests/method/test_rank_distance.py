@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from admercs.facets import prepare
-from admercs.method.neighbours import NO_VALUE, UNLIKE, RankDistance
+from admercs.method.rank_distance import NO_VALUE, UNLIKE, RankDistance
 from admercs.pipeline.grow import codes_of_piece
 from admercs.table import Schema, learn_schema, read_frame, summarise
 from tests.binned import bin_table

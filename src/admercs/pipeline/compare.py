@@ -14,7 +14,6 @@ import numpy as np
 from admercs.arrays import Codes, Floats, Ints, Keys
 from admercs.method.neighbours import (
     Nearest,
-    RankDistance,
     ReferenceRows,
     Told,
     add_moments,
@@ -26,6 +25,7 @@ from admercs.method.neighbours import (
     n_references,
     passed_on,
 )
+from admercs.method.rank_distance import RankDistance
 from admercs.method.settings import Method, Neighbours
 from admercs.method.views import RELATION
 from admercs.pipeline.model import Model

@@ -24,7 +24,8 @@ from admercs.atomic import atomic_write
 from admercs.density.likelihoods import Likelihoods
 from admercs.method.border import BorderZones
 from admercs.method.feedback import Contexts
-from admercs.method.neighbours import RankDistance, ReferenceRows
+from admercs.method.neighbours import ReferenceRows
+from admercs.method.rank_distance import RankDistance
 from admercs.method.scoring_nodes import ScoringNodes
 from admercs.method.settings import Method
 from admercs.pipeline import model_format
