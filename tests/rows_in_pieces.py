@@ -51,14 +51,6 @@ class RowsInPieces:
         frames = map(self._how.frame, self._frames)
         return [function(FacetFrame(frame, (), places), *shared) for frame in frames]
 
-    def look(
-        self,
-        function: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        shared: Sequence[Any] = (),
-    ) -> Any:
-        return self.merge(merge, [function(self._how.frame(f), *shared) for f in self._frames])
-
     def open(self, schema: Schema) -> None:
         self.tables = [prepare(frame, schema) for frame in self._frames]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from admercs.facets import choose_facets, find_determined
-from admercs.method.settings import Columns, Facets
+from admercs.facets import choose_facets
+from admercs.method.settings import Columns, Determined, Facets
+from admercs.pipeline.joint_questions import find_together
+from admercs.pipeline.made_columns import determined_facets
 from admercs.pipeline.rows import RowsInMemory
 from admercs.table import read_frame, summarise
 from tests.rows_in_pieces import RowsInPieces
@@ -43,13 +43,25 @@ def test_texts_that_follow_from_another_column_are_determined(cuts: tuple[int, .
     size = np.random.default_rng(0).normal(size=900)
     table = pd.DataFrame({"city": [f"city {k // 9}" for k in place], "size": size, "zip": place})
 
-    def determined(settings: Facets | None, smallest_leaf: int = 50) -> list[tuple[int, ...]]:
+    def determined(settings: Determined | None, smallest_leaf: int = 50) -> list[tuple[int, ...]]:
         rows = RowsInMemory(read_frame(table)) if cuts is None else RowsInPieces(table, cuts)
-        facets = find_determined(rows, rows.summary("auto"), settings, smallest_leaf)
+        finder = determined_facets(rows.summary("auto"), settings, smallest_leaf)
+        facets = find_together(rows, [finder])[0]
         assert {facet.kind for facet in facets} <= {"determined"}
         return [facet.sources for facet in facets]
 
-    assert determined(Facets()) == [(0, 2)]
-    assert determined(Facets(), smallest_leaf=10) == []  # trees know of groups that large
-    assert determined(replace(Facets(), determined=None)) == []
+    assert determined(Determined()) == [(0, 2)]
+    assert determined(Determined(), smallest_leaf=10) == []  # trees know of groups that large
     assert determined(None) == []
+
+
+@pytest.mark.parametrize("cuts", [None, (1, 30, 400)])
+def test_numbers_determine_numbers(cuts: tuple[int, ...] | None) -> None:
+    rng = np.random.default_rng(0)
+    sizes = rng.normal(size=90).round(2)
+    place = rng.permutation(np.arange(900) % 90)
+    table = np.column_stack([place, sizes[place], rng.normal(size=900)])
+    frame = pd.DataFrame(table, columns=["place", "size", "chance"])
+    rows = RowsInMemory(read_frame(frame)) if cuts is None else RowsInPieces(frame, cuts)
+    found = find_together(rows, [determined_facets(rows.summary("auto"), Determined(), 50)])[0]
+    assert [facet.sources for facet in found] == [(0, 1), (1, 0)]

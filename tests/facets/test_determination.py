@@ -2,8 +2,10 @@
 
 import datetime as dt
 import math
+from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +18,13 @@ from admercs.facets.determination import (
     learn_determiner,
     log_likelihoods,
     merge_counts,
-    merge_pairs,
+    merge_tables,
+    number_bits,
     sample_pairs,
     scattered_values,
 )
 from admercs.method.settings import Determined
+from admercs.table import read_frame
 from admercs.table.values import from_objects
 
 PRIOR = Determined().prior
@@ -41,8 +45,18 @@ def columns_of(rows):
     return {j: coded([row[j] for row in rows]) for j in range(len(rows[0]))}
 
 
+def frame_of(rows):
+    columns = {f"{j}": np.array([row[j] for row in rows], object) for j in range(len(rows[0]))}
+    return read_frame(pd.DataFrame(columns, dtype=object), allow_empty=True)
+
+
+def sampled(rows, pairs, share):
+    is_text = [isinstance(value, str | None) for value in rows[0]]
+    return sample_pairs(frame_of(rows), is_text, pairs, share)
+
+
 def learn(rows, strength=1.0):
-    return learn_determiner(count_pairs(columns_of(rows), [(0, 1)])[0], strength)
+    return learn_determiner(count_pairs(frame_of(rows), [(0, 1)], 1000)[0], strength)
 
 
 def addresses(n=320):
@@ -81,34 +95,69 @@ def test_as_counted_row_by_row(rows):
 @given(ROWS, st.integers(0, 40))
 def test_pieces_add_up(rows, cut):
     cut = min(cut, len(rows))
-    parts = [columns_of(part) for part in (rows[:cut], rows[cut:]) if part]
+    parts = [part for part in (rows[:cut], rows[cut:]) if part]
     pairs = [(0, 1), (1, 0)]
-    counted = merge_counts([count_pairs(part, pairs) for part in parts])
-    assert counted == count_pairs(columns_of(rows), pairs)
-    sampled = [sample_pairs(part, pairs, 0.7) for part in parts]
-    merged = [merge_pairs(each) for each in zip(*sampled, strict=True)]
-    whole = [merge_pairs([each]) for each in sample_pairs(columns_of(rows), pairs, 0.7)]
-    for one, other in zip(merged, whole, strict=True):
+    counted = merge_counts([count_pairs(frame_of(part), pairs, 1000) for part in parts])
+    assert counted == count_pairs(frame_of(rows), pairs, 1000)
+    merged = merge_tables([sampled(part, pairs, 0.7) for part in parts])
+    for one, other in zip(merged, sampled(rows, pairs, 0.7), strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_numbers_are_counted_as_the_texts_they_stand_for(share):
+    rows = [(k % 90 / 4, k % 70 // 2, k % 50 - 2.0) for k in range(700)]
+    rows[3] = (math.nan, -0.0, 0.0)
+    pairs = [(0, 1), (1, 2), (2, 0)]
+    columns = [np.array(column, float) for column in zip(*rows, strict=True)]
+    found = sample_pairs(read_frame(np.column_stack(columns)), [False] * 3, pairs, share)
+    for (a, b), table in zip(pairs, found, strict=True):
+        expected = Counter((row[a] + 0.0, row[b]) for row in rows if not math.isnan(row[a]))
+        if share == 1:
+            assert sorted(table.n.tolist()) == sorted(expected.values())
+            assert len(set(table.a.tolist())) == len({x for x, _ in expected})
+        else:  # all rows of some groups
+            groups = Counter(row[a] + 0.0 for row in rows if not math.isnan(row[a]))
+            sizes = [int(table.n[table.a == x].sum()) for x in set(table.a.tolist())]
+            assert 0 < len(sizes) < len(groups)
+            assert not Counter(sizes) - Counter(groups.values())
+
+
+def test_equal_numbers_and_times_have_the_same_bits():
+    large = 2**62 + 1
+    columns = [
+        ([0.0, -0.0, 3.0], [0, 0, 3]),
+        ([large, large - 1], [large, large - 1]),
+        (np.array(["2021-03-01"], "M8[s]"), np.array(["2021-03-01"], "M8[ns]")),
+        (np.array(["2021-03-01"], "M8[us]"), np.array(["2021-03-01"], "M8[D]")),
+    ]
+    for one, other in columns:
+        bits = [
+            number_bits(read_frame(pd.DataFrame({"x": pd.Series(values)})).column(0))
+            for values in (one, other)
+        ]
+        assert bits[0].tolist() == bits[1].tolist()
+    exact = number_bits(read_frame(pd.DataFrame({"x": [large, large - 1]})).column(0))
+    assert len(set(exact.tolist())) == 2
 
 
 def test_dependence():
     rows = addresses()
-    forth, back = (merge_pairs([t]) for t in sample_pairs(columns_of(rows), [(0, 1), (1, 0)], 1))
+    forth, back = sampled(rows, [(0, 1), (1, 0)], 1)
     assert dependence(forth, 1000, 3) > 0.98  # a postal code has a city
     assert dependence(back, 1000, 3) < 0.2  # and a city several codes
     rng = np.random.default_rng(0)
     chance = [(f"{rng.integers(20)}", f"{rng.integers(5)}") for _ in range(2000)]
-    assert dependence(sample_pairs(columns_of(chance), [(0, 1)], 1)[0], 1000, 3) < 0.1
-    assert dependence(sample_pairs(columns_of([("a", "x")] * 50), [(0, 1)], 1)[0], 1000, 3) == 0
+    assert dependence(sampled(chance, [(0, 1)], 1)[0], 1000, 3) < 0.1
+    assert dependence(sampled([("a", "x")] * 50, [(0, 1)], 1)[0], 1000, 3) == 0
     unique = [(f"{k}", "xy"[k % 2]) for k in range(100)]
-    assert dependence(sample_pairs(columns_of(unique), [(0, 1)], 1)[0], 1000, 3) == 0
+    assert dependence(sampled(unique, [(0, 1)], 1)[0], 1000, 3) == 0
 
 
 def test_a_share_of_the_groups_tells_the_same():
     rows = [(f"{k % 500}", f"{k % 500 // 7}") for k in range(10_000)]
     rows[:100] = [(a, "odd") for a, _ in rows[:100]]
-    whole, part = (sample_pairs(columns_of(rows), [(0, 1)], share)[0] for share in (1, 0.2))
+    whole, part = (sampled(rows, [(0, 1)], share)[0] for share in (1, 0.2))
     assert 0.1 < len(part.a) / len(whole.a) < 0.3
     assert dependence(part, 1000, 3) == pytest.approx(dependence(whole, 1000, 3), abs=0.02)
 
@@ -140,7 +189,7 @@ def test_several_columns_clear_those_that_a_wrong_one_contradicts():
     rows[7] = ("12", "7!", "7?")
     columns = columns_of(rows)
     pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
-    counts = dict(zip(pairs, count_pairs(columns, pairs), strict=True))
+    counts = dict(zip(pairs, count_pairs(frame_of(rows), pairs, 1000), strict=True))
     cells = np.column_stack([
         log_likelihoods(
             columns[b],
@@ -156,7 +205,7 @@ def test_several_columns_clear_those_that_a_wrong_one_contradicts():
 
 def scattered(rows):
     others = len(rows[0]) - 1
-    counts = count_pairs(columns_of(rows), [(0, 1 + k) for k in range(others)])
+    counts = count_pairs(frame_of(rows), [(0, 1 + k) for k in range(others)], 1000)
     return scattered_values(counts, Determined())
 
 
@@ -194,7 +243,7 @@ def test_too_many_values_and_other_kinds():
     assert numbers.values == ["1", "3"]
     assert numbers.code.tolist() == [1, 0, -1, 1]
     assert code_values(from_objects(np.array([1.0, 2.0, 3.0], object), "x"), most=2) is None
-    assert code_values(from_objects(np.array([1.5, 1.5, 2], object), "x"), 9) is None
+    assert code_values(from_objects(np.array([1.5, 1.5, 2], object), "x"), 9).values == ["1.5", "2"]
     mixed = from_objects(np.array([7.0, "7", "x", None], object), "x")
     assert code_values(mixed, 9).code.tolist() == [0, 0, 1, -1]
 

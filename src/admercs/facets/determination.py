@@ -34,15 +34,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Floats, Ints, Keys
+from admercs.arrays import Floats, Ints, Keys, scramble
 from admercs.method.settings import Determined
-from admercs.table.summary import text_category, time_category
+from admercs.table.frame import Frame
+from admercs.table.schema import EXACT
+from admercs.table.summary import ColumnSummary, text_category, time_category
 from admercs.table.text_cells import TextCells
-from admercs.table.values import TEMPORAL, Kind, RawColumn
+from admercs.table.values import PER_DAY, TEMPORAL, Kind, RawColumn
 
-KINDS: tuple[Kind, ...] = ("text", "mixed", "boolean", "integer", "float", *TEMPORAL)
+TEXTS: tuple[Kind, ...] = ("text", "mixed")
+KINDS: tuple[Kind, ...] = (*TEXTS, "boolean", "integer", "float", *TEMPORAL)
 PairCounts = dict[tuple[str, str | None], int]  # how often two values occur together; None: missing
 Pair = tuple[int, int]  # the positions of A and B
+BLOCK = 8192  # rows that are looked at together: their numbers stay in the cache
 
 
 class Group(NamedTuple):
@@ -63,19 +67,23 @@ class Determiner(NamedTuple):
 
 
 def code_values(column: RawColumn | TextCells, most: int) -> TextCells | None:
-    """Return values as texts; None for more than `most` distinct ones, and for measures."""
-    if isinstance(column, TextCells) or column.kind in ("text", "mixed"):
-        texts = column
-        if isinstance(texts, RawColumn):
-            texts = TextCells.of(map(text_category, texts.values), texts.missing)
-        return texts if len(texts) <= most else None
+    """Return values as texts; None for more than `most` distinct ones."""
+    if isinstance(column, RawColumn) and column.kind not in TEXTS:
+        present = column.present()
+        if len(present) > most and len(np.unique(present)) > most:
+            return None
+    coded = coded_values(column)
+    return coded if len(coded) <= most else None
+
+
+def coded_values(column: RawColumn | TextCells) -> TextCells:
+    """Return values as texts."""
+    if isinstance(column, TextCells):
+        return column
     missing = column.is_missing()
-    given = column.values[~missing]
-    if column.kind == "float" and (given != np.floor(given)).any():
-        return None  # a measure, not a code
-    distinct, inverse = np.unique(given, return_inverse=True)
-    if len(distinct) > most:
-        return None
+    if column.kind in TEXTS:
+        return TextCells.of(map(text_category, column.values), missing)
+    distinct, inverse = np.unique(column.present(), return_inverse=True)
     code = np.full(len(missing), -1)
     code[~missing] = inverse
     if column.kind in TEMPORAL:
@@ -88,60 +96,130 @@ def code_values(column: RawColumn | TextCells, most: int) -> TextCells | None:
 
 
 class PairTable(NamedTuple):
-    """How often pairs of values occur, the values as hashes; a missing B is 0."""
+    """How often pairs of values occur, the values as numbers; a missing B is 0."""
 
     a: Keys
     b: Keys
     n: Ints
 
 
+def may_repeat(column: ColumnSummary) -> bool:
+    """Say whether a column may determine others or be determined."""
+    if column.kind not in KINDS or column.n_present < 2:
+        return False
+    # Of numbers of many values it is not known here how often they repeat.
+    counts = column.counts
+    return len(counts) > 1 if counts is not None else column.role == "numeric"
+
+
+def sample_values(frame: Frame, is_text: Sequence[bool], share: float) -> list[PairTable]:
+    """Count a share of the values of all columns of a part of a table, each as a pair of itself."""
+    found = []
+    for column, rows in _some_rows(frame, range(frame.n_columns), is_text, share):
+        numbers, n = np.unique(_numbers(column, rows), return_counts=True)
+        found.append(PairTable(numbers, numbers, n))
+    return found
+
+
 def sample_pairs(
-    columns: Mapping[int, TextCells | None], pairs: Sequence[Pair], share: float
-) -> list[PairTable | None]:
+    frame: Frame, is_text: Sequence[bool], pairs: Sequence[Pair], share: float
+) -> list[PairTable]:
     """Count pairs of values in a share of the groups: the same ones in every part of a table."""
-    coded = {j: column for j, column in columns.items() if column is not None}
-    most = np.uint64(min(share, 1.0) * (2**64 - 2**11))
-    rows = {
-        j: np.flatnonzero(np.append(column.hashes <= most, False)[column.code])
-        for j, column in coded.items()
-    }
-    tables: list[PairTable | None] = []
+    tables = []
+    sources = list(dict.fromkeys(a for a, _ in pairs))
+    cells = {j: _cells(frame, j, is_text[j]) for j in sorted({j for pair in pairs for j in pair})}
+    some = dict(zip(sources, _some_rows(frame, sources, is_text, share), strict=True))
     for a, b in pairs:
-        if a not in coded or b not in coded:
-            tables.append(None)
-            continue
-        code_a, code_b = coded[a].code[rows[a]].astype(np.int64), coded[b].code[rows[a]]
-        n_b = len(coded[b]) + 1
-        keys, n = np.unique(code_a * n_b + code_b + 1, return_counts=True)
-        hash_b = np.append(np.uint64(0), coded[b].hashes)
-        tables.append(PairTable(coded[a].hashes[keys // n_b], hash_b[keys % n_b], n))
+        column, rows = some[a]
+        numbers = _numbers(column, rows), _numbers(cells[b], rows)
+        tables.append(_add_up(*numbers, np.ones(len(rows), np.int64)))
     return tables
 
 
-def merge_pairs(parts: Sequence[PairTable | None]) -> PairTable | None:
-    """Add up the counts of the parts of a table; None if a part has too many values."""
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    a, b = (np.concatenate([part[k] for part in known]) for k in (0, 1))
-    n = np.concatenate([part.n for part in known])
-    order = np.lexsort((b, a))
-    a, b, n = a[order], b[order], n[order]
-    is_first = np.append(True, (a[1:] != a[:-1]) | (b[1:] != b[:-1]))[: len(a)]
-    first = np.flatnonzero(is_first)
-    return PairTable(a[first], b[first], np.add.reduceat(n, first) if len(first) else n)
+def merge_tables(parts: Sequence[list[PairTable]]) -> list[PairTable]:
+    """Add up the counts of the parts of a table."""
+    if len(parts) == 1:
+        return parts[0]
+    tables = zip(*parts, strict=True)
+    return [_add_up(*map(np.concatenate, zip(*each, strict=True))) for each in tables]
+
+
+def _add_up(a: Keys, b: Keys, n: Ints) -> PairTable:
+    _, first, place = np.unique(scramble(a ^ scramble(b)), return_index=True, return_inverse=True)
+    return PairTable(a[first], b[first], np.bincount(place, n).astype(np.int64))
+
+
+def _cells(frame: Frame, position: int, is_text: bool) -> RawColumn | TextCells:
+    """Return a column of a part of a table: of a column of texts as texts, whatever it holds."""
+    texts = frame.texts(position)
+    column = frame.column(position) if texts is None else texts
+    if isinstance(column, TextCells) or not (is_text or column.kind in TEXTS):
+        return column
+    return coded_values(column)
+
+
+def _some_rows(
+    frame: Frame, places: Sequence[int], is_text: Sequence[bool], share: float
+) -> list[tuple[RawColumn | TextCells, Ints]]:
+    """Return columns, and their rows with some of the values, by numbers that look random."""
+    most = np.uint64(min(share, 1.0) * (2**64 - 2**11))
+    columns = [_cells(frame, j, is_text[j]) for j in places]
+    found: list[list[Ints]] = [[np.empty(0, np.int64)] for _ in places]
+    for start in range(0, frame.n_rows, BLOCK):
+        for own, column in zip(found, columns, strict=True):
+            part = (
+                None if isinstance(column, TextCells) else column.rows(slice(start, start + BLOCK))
+            )
+            if part is not None:
+                # One multiplication is random enough, and takes the least time.
+                bits = number_bits(part) * np.uint64(0x9E3779B97F4A7C15)
+                rows = np.flatnonzero(bits <= most) if share < 1 else np.arange(len(bits))
+                own.append(rows[~part.rows(rows).is_missing()] + start)
+    for own, column in zip(found, columns, strict=True):
+        if isinstance(column, TextCells):
+            own.append(np.flatnonzero(np.append(column.hashes <= most, False)[column.code]))
+    return [(column, np.concatenate(own)) for column, own in zip(columns, found, strict=True)]
+
+
+def _numbers(column: RawColumn | TextCells, rows: Ints) -> Keys:
+    """Return a number for the value of each of some rows, 0 for a missing one."""
+    if isinstance(column, TextCells):
+        return np.append(column.hashes, np.uint64(0))[column.code[rows]]
+    some = column.rows(rows)
+    numbers = scramble(number_bits(some))
+    numbers[some.is_missing()] = 0
+    return numbers
+
+
+def number_bits(column: RawColumn) -> Keys:
+    """Return the bits of numbers, the same for equal ones of any type, and of times in any unit."""
+    values = column.values
+    if column.kind in TEMPORAL:
+        counts = values.view(np.int64) if values.dtype.kind in "mM" else values.astype(np.int64)
+        per_day, finest = PER_DAY[column.unit], PER_DAY["us"]
+        whole = counts * (finest // per_day) if per_day <= finest else counts // 1000
+        return whole.view(np.uint64)
+    floats = values.astype(np.float64) + 0.0  # minus zero is zero
+    bits = floats.view(np.uint64)
+    if column.kind == "integer" and len(large := np.flatnonzero(np.abs(floats) > EXACT)):
+        wide = np.int64 if values.dtype.kind == "i" else np.uint64
+        bits[large] = values[large].astype(wide).view(np.uint64)
+    return bits
+
+
+def rows_per_value(table: PairTable) -> float:
+    """Return how many rows have each value of a column, on average."""
+    return float(table.n.sum()) / max(1, len(table.n))
 
 
 def dependence(
-    table: PairTable | None, most_groups: float, min_rows: float, max_rows: float = math.inf
+    table: PairTable, most_groups: float, min_rows: float, max_rows: float = math.inf
 ) -> float:
     """Return λ of a table of pairs; 0 if it says little.
 
     That is so for more than `most_groups` groups, for groups of less than `min_rows` or at least
     `max_rows` rows on average, and for a column B of one value or of values that hardly repeat.
     """
-    if table is None:
-        return 0.0
     is_known = table.b != 0
     group, n = np.unique(table.a[is_known], return_inverse=True)[1], table.n[is_known]
     if not len(n):
@@ -169,9 +247,46 @@ def choose_pairs(
     return [pair for b in sorted(chosen) for pair in chosen[b]]
 
 
-def count_pairs(columns: Mapping[int, TextCells | None], pairs: Sequence[Pair]) -> list[PairCounts]:
-    """Count how often the values of two columns occur together."""
+class DeterminingPairs(NamedTuple):
+    """Pairs of columns of which the first determines the second."""
+
+    strengths: dict[Pair, float]  # λ
+    of_target: list[Pair]  # the strongest for each column that is determined …
+    of_source: list[Pair]  # … and for each that determines others
+
+    @property
+    def wanted(self) -> list[Pair]:
+        """All pairs, each once."""
+        return [*self.of_target, *(p for p in self.of_source if p not in self.of_target)]
+
+
+def choose_determiners(
+    tables: Mapping[Pair, PairTable], names: Sequence[str], share: float, smallest_leaf: int,
+    settings: Determined,
+) -> DeterminingPairs:  # fmt: skip
+    """Return which columns determine others, by the pairs in a share of the groups."""
+    most = share * settings.max_values
+    known = {
+        pair: strength
+        for pair, table in tables.items()
+        if (strength := dependence(table, most, settings.scattered_repeats, smallest_leaf))
+    }
+    strengths = {pair: dependence(tables[pair], most, settings.min_repeats) for pair in known}
+    turned = choose_pairs({(b, a): known[a, b] for a, b in known}, names, settings)
+    of_target = choose_pairs(strengths, names, settings)
+    return DeterminingPairs(strengths, of_target, [(a, b) for b, a in turned])
+
+
+def count_pairs(frame: Frame, pairs: Sequence[Pair], most: int) -> list[PairCounts]:
+    """Count how often the values of two columns of a part of a table occur together.
+
+    There are no counts of columns with more than `most` values.
+    """
     found: list[PairCounts] = []
+    columns = {
+        j: code_values(frame.column(j) if (given := frame.texts(j)) is None else given, most)
+        for j in sorted({j for pair in pairs for j in pair})
+    }
     for a, b in pairs:
         one, other = columns[a], columns[b]
         if one is None or other is None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from admercs.facets.determination import (
     Determiner,
+    DeterminingPairs,
     Group,
-    code_values,
+    Pair,
+    PairCounts,
+    coded_values,
+    learn_determiner,
     log_likelihoods,
     log_of_pair,
+    scattered_values,
 )
+from admercs.facets.repeated_keys import scattered_facet
+from admercs.method.settings import Determined
 from admercs.table.columns import Facet
-from admercs.table.text_cells import TextCells
+from admercs.table.summary import ColumnSummary
 from admercs.table.values import RawColumn
 
 # The value of A, the usual value of B, the rows, those with the usual value, and other values.
@@ -29,6 +36,32 @@ class Contradiction(NamedTuple):
     value: str
     group: Group
     weight: float
+
+
+def facets_of_pairs(
+    chosen: DeterminingPairs, counts: Mapping[Pair, PairCounts], columns: Sequence[ColumnSummary],
+    places: Sequence[int], settings: Determined,
+) -> list[Facet]:  # fmt: skip
+    """Return the facets of columns that determine each other; `places` are theirs in the table."""
+    by_target: dict[int, list[tuple[int, Determiner]]] = {}
+    for a, b in chosen.of_target:
+        determiner = learn_determiner(counts[a, b], chosen.strengths[a, b])
+        by_target.setdefault(places[b], []).append((places[a], determiner))
+    by_source: dict[int, dict[int, PairCounts]] = {}
+    for a, b in chosen.of_source:
+        by_source.setdefault(a, {})[b] = counts[a, b]
+    scattered = [
+        scattered_facet(
+            (places[a], *(places[b] for b in of_a)),
+            columns[a],
+            scattered_values([*of_a.values()], settings),
+        )
+        for a, of_a in by_source.items()
+    ]
+    return [
+        *(determined_facet(b, determiners, settings.prior) for b, determiners in by_target.items()),
+        *(facet for facet in scattered if facet is not None),
+    ]
 
 
 def determined_facet(
@@ -60,16 +93,10 @@ def _determiners(plain: Sequence[PlainDeterminer]) -> list[Determiner]:
     ]
 
 
-def _coded(column: RawColumn | TextCells) -> TextCells:
-    known = code_values(column, 2**31)
-    # A measure where codes are expected fits none of them.
-    return TextCells.of([""]).coded(-column.is_missing().astype(int)) if known is None else known
-
-
 def say_of_column(name: str, *sources_and_settings: Any) -> RawColumn:
     """Return log ω of the first source by what the others say."""
     *sources, prior, plain = sources_and_settings
-    target, *others = map(_coded, sources)
+    target, *others = map(coded_values, sources)
     views = list(zip(others, _determiners(plain), strict=True))
     return RawColumn(name, "float", log_likelihoods(target, views, prior))
 
@@ -94,7 +121,7 @@ def contradictions(values: Sequence[str | None], facet: Facet) -> list[Contradic
 
 def texts_of(raw: RawColumn) -> list[str | None]:
     """Return the values of a column as the texts that facets know them by; None is missing."""
-    coded = _coded(raw)
+    coded = coded_values(raw)
     values = [*coded.values, None]
     return [values[code] for code in coded.code.tolist()]
 

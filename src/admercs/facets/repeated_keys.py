@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from admercs.arrays import Bools, Ints, Keys, scramble
+from admercs.facets.determination import number_bits
 from admercs.method.settings import KeyColumns
 from admercs.table.columns import Facet
 from admercs.table.frame import Frame
@@ -34,9 +35,6 @@ KINDS: tuple[Kind, ...] = ("text", "integer", "float")
 Value = str | int | float
 _VALUES: dict[Kind, Callable[[Any], Value]] = {"text": str, "integer": int, "float": float}
 PlainKnown = tuple[tuple[Value, int], ...]  # values that occur more than once, and how often
-
-
-_EXACT = 2.0**53  # larger whole numbers are not all floats
 
 
 class NumberCounts(NamedTuple):
@@ -175,13 +173,7 @@ def _numbers(raw: RawColumn) -> Keys:
     """Return a number for each value."""
     if raw.kind not in KINDS:  # a part without values
         return np.empty(0, np.uint64)
-    present = raw.present()
-    as_float = present.astype(np.float64) + 0.0  # minus zero is zero
-    numbers = as_float.view(np.uint64)
-    if raw.kind == "integer" and len(large := np.flatnonzero(np.abs(as_float) > _EXACT)):
-        wide = np.int64 if present.dtype.kind == "i" else np.uint64
-        numbers[large] = present[large].astype(wide).view(np.uint64)
-    return scramble(numbers)
+    return scramble(number_bits(raw)[~raw.is_missing()])
 
 
 def _are_short(texts: TextCells, settings: KeyColumns) -> Bools:

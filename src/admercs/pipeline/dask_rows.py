@@ -76,13 +76,6 @@ class RowsOnDask(Rows):
         passed = [self.share(value) for value in (function, self._how.part(places), *shared)]
         return self._run.read(phase or "reading", look_at_columns, *passed, columns=list(places))
 
-    def look(
-        self, function: Function, merge: Callable[[list[Any]], Any], shared: Sequence[Any] = ()
-    ) -> Any:
-        """Merge what a function says about every partition."""
-        passed = self.share((function, self._how, *shared))
-        return self.merge(merge, self._run.read("reading", look_at_part, passed))
-
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""
         self._schema = schema
@@ -194,12 +187,6 @@ def summarise_part(
     """Summarise a partition."""
     frame = TableReading(rules or ReadingRules()).frame(read_frame(part, allow_empty=True))
     return summarise(frame, nominal, number, rules)
-
-
-def look_at_part(part: pd.DataFrame, call: tuple[Any, ...]) -> Any:
-    """Call a function with a partition whose texts are read."""
-    function, how, *shared = call
-    return function(how.frame(read_frame(part, allow_empty=True)), *shared)
 
 
 def columns_of_part(part: pd.DataFrame, how: TableReading) -> tuple[ColumnSummary, ...]:

@@ -7,13 +7,25 @@ from functools import partial
 
 import numpy as np
 
-from admercs.facets import choose_facets, find_determined, summarise_facets
+from admercs.facets import choose_facets, summarise_facets
 from admercs.facets.calendar_parts import (
     calendar_facets,
     count_dates,
     may_have_parts,
     merge_dates,
 )
+from admercs.facets.determination import (
+    TEXTS,
+    choose_determiners,
+    count_pairs,
+    may_repeat,
+    merge_counts,
+    merge_tables,
+    rows_per_value,
+    sample_pairs,
+    sample_values,
+)
+from admercs.facets.determined_columns import facets_of_pairs
 from admercs.facets.relation_sample import (
     count_satisfied,
     merge_number_samples,
@@ -34,7 +46,7 @@ from admercs.facets.repeated_keys import (
     repeated_values,
 )
 from admercs.facets.text_shape import TEXT_PARTS
-from admercs.method.settings import Calendar, KeyColumns, Method, Relations
+from admercs.method.settings import Calendar, Determined, Facets, KeyColumns, Method, Relations
 from admercs.pipeline.joint_questions import Finder, Question, find_together
 from admercs.pipeline.rows import Rows
 from admercs.table.columns import Facet
@@ -47,15 +59,21 @@ def make_columns(
 ) -> tuple[list[tuple[Facet, ColumnSummary]], list[int]]:
     """Return the facets of a table, with what its rows tell about them, and the places of keys."""
     facets = [*choose_facets(summary, method.columns, method.facets)]
-    facets += find_determined(rows, summary, method.facets, smallest_leaf)
+    given = method.facets or Facets(calendar=None, keys=None, look_alikes=None, determined=None)
     finders = (
-        date_facets(summary, method.facets.calendar if method.facets else None),
-        key_facets(summary, method.facets.keys if method.facets else None),
+        determined_facets(summary, given.determined, smallest_leaf),
+        date_facets(summary, given.calendar),
+        key_facets(summary, given.keys),
         relation_facets(summary, method.relations),
     )
-    dates, of_keys, relations = find_together(rows, finders)
-    facets += [*dates, *(facet for facet in of_keys if repeated_values(facet)), *relations]
-    keys = method.facets.keys if method.facets else None
+    determined, dates, of_keys, relations = find_together(rows, finders)
+    facets += [
+        *determined,
+        *dates,
+        *(facet for facet in of_keys if repeated_values(facet)),
+        *relations,
+    ]
+    keys = given.keys
     places = [facet.sources[0] for facet in of_keys if keys and is_unique(facet, keys)]
     if not facets:
         return [], places
@@ -79,6 +97,44 @@ def _is_free(column: ColumnSummary, shapes: ColumnSummary, method: Method) -> bo
     usual = 0 if shapes.counts is None else max(shapes.counts.values(), default=0)
     is_formless = usual < method.columns.form_share * column.n_present
     return is_formless and has_many_words(column, method.columns)
+
+
+def determined_facets(
+    summary: TableSummary, settings: Determined | None, smallest_leaf: int
+) -> Finder[list[Facet]]:
+    """Find the columns that other columns determine, and values written into rows of others.
+
+    Trees know of columns of few values: their groups are leaves.
+    """
+    columns = summary.columns
+    places = [j for j, column in enumerate(columns) if may_repeat(column)]
+    if settings is None or len(places) < 2:
+        return []
+    is_text = [columns[j].kind in TEXTS for j in places]
+    share = settings.sample / summary.n_rows
+    values = yield Question(sample_values, merge_tables, places, (is_text, share))
+    repeats = [rows_per_value(table) for table in values]
+    pairs = [
+        (a, b)
+        for a, rows in enumerate(repeats)
+        if settings.scattered_repeats <= rows < smallest_leaf
+        for b in range(len(places))
+        if a != b
+    ]
+    if not pairs:
+        return []
+    # The more pairs, the fewer rows of each are looked at.
+    share = min(settings.sample, settings.effort // len(pairs)) / summary.n_rows
+    tables = yield Question(sample_pairs, merge_tables, places, (is_text, pairs, share))
+    names = [columns[j].name for j in places]
+    tables_of = dict(zip(pairs, tables, strict=True))
+    chosen = choose_determiners(tables_of, names, share, smallest_leaf, settings)
+    if not chosen.wanted:
+        return []
+    most = 2 * settings.max_values
+    counts = yield Question(count_pairs, merge_counts, places, (chosen.wanted, most))
+    counts_of = dict(zip(chosen.wanted, counts, strict=True))
+    return facets_of_pairs(chosen, counts_of, [columns[j] for j in places], places, settings)
 
 
 def date_facets(summary: TableSummary, settings: Calendar | None) -> Finder[list[Facet]]:

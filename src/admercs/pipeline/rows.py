@@ -57,12 +57,6 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def look(
-        self, function: Function, merge: Callable[[list[Any]], Any], shared: Sequence[Any] = ()
-    ) -> Any:
-        """Merge ``function(frame, *shared)`` of every piece of the table before it is opened."""
-
-    @abstractmethod
     def open(self, schema: Schema) -> None:
         """Use a schema from now on: pieces of the table are `Prepared`."""
 
@@ -186,12 +180,6 @@ class RowsInMemory(Rows):
         """Call a function with some of the table's columns."""
         frame = FacetFrame(self._how.frame(self.frame), (), places)
         return self.keep(phase, function, [frame], shared=shared)
-
-    def look(
-        self, function: Function, merge: Callable[[list[Any]], Any], shared: Sequence[Any] = ()
-    ) -> Any:
-        """Return what a function says about the table."""
-        return merge([function(self._how.frame(self.frame), *shared)])
 
     def open(self, schema: Schema) -> None:
         """Use a schema from now on."""
