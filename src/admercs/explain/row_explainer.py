@@ -27,7 +27,7 @@ from admercs.explain.records import (
 )
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
-from admercs.explain.stated_words import cut, stated_expectation, stated_sentence
+from admercs.explain.stated_words import Source, cut, stated_expectation, stated_sentence
 from admercs.pipeline.repair_search import Repaired, Replacement
 
 if TYPE_CHECKING:
@@ -297,18 +297,25 @@ class RowExplainer:
     def _stated(self, reason: Reason, attribute: int, row: int) -> Reason:
         """Say what a facet states about a cell."""
         column, cell = self.access.columns[attribute], self.rows.stated[row][attribute]
-        text = cell.texts[0]
+        text, sources = cell.texts[0], [self._source(place) for place in column.sources]
         if attribute not in self._told:
-            reason = replace(reason, target=self.names[attribute], value=text, value_text=f"{text}")
+            shown = f"{text}" if text is None else sources[0].write(text)
+            reason = replace(reason, target=self.names[attribute], value=text, value_text=shown)
         cell = cell._replace(unread=self.rows.unknown[row].get(attribute) if text is None else None)
         log_omega = float(self.log_omega[attribute, row])
         if reason.kind != "pattern" or log_omega == 0:
             return reason
-        given = self.access.model.schema.columns
-        names = [given[source].name for source in column.sources]
-        said = stated_sentence(column, cell, names, self.words.noun)
-        usual = stated_expectation(column, cell)
+        said = stated_sentence(column, cell, sources, self.words.noun)
+        usual = stated_expectation(column, cell, sources[0])
         return replace(reason, likelihood=math.exp(log_omega), text=said, expected_text=usual)
+
+    def _source(self, place: int) -> Source:
+        """Return the name of a column of the table, and how what facets know of it is written."""
+        name, attribute = self.access.model.schema.columns[place].name, self._used.get(place)
+        if attribute is None or self.access.columns[attribute].display not in ("number", "integer"):
+            return Source(name)
+        words = self.words.column(attribute)
+        return Source(name, lambda text: words.value_text(float(text) - words.column.origin))
 
     def _broken(self, reason: Reason, relation: int, attribute: int, values: Floats) -> Reason:
         """Add the other columns of a relation that a row breaks, and how it does."""

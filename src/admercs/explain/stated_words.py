@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from admercs.explain.column_words import join
@@ -32,6 +33,13 @@ def quoted(text: str) -> str:
     return repr(cut(text))
 
 
+class Source(NamedTuple):
+    """A column that a facet is made of, and how its values are written."""
+
+    name: str
+    write: Callable[[str], str] = cut
+
+
 class StatedCell(NamedTuple):
     """A cell, and the values of the columns that a facet of it is made of; None is missing."""
 
@@ -40,8 +48,9 @@ class StatedCell(NamedTuple):
     unread: str | None = None  # what is there where the column has no value that can be read
 
 
-def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: Noun) -> str:
-    """Return what a facet states about a cell; `names` are those of its sources."""
+def stated_sentence(column: Column, cell: StatedCell, sources: Sequence[Source], noun: Noun) -> str:
+    """Return what a facet states about a cell."""
+    names = [source.name for source in sources]
     if column.facet is None:
         raise ValueError(f"{column.name} is not a facet")
     if column.facet.kind == "spelling":
@@ -50,10 +59,10 @@ def stated_sentence(column: Column, cell: StatedCell, names: list[str], noun: No
         return _repeats_sentence(column.facet, cell, names[0], noun)
     if column.facet.kind == SCATTERED:
         return _scattered_sentence(column.facet, cell, names, noun)
-    return _determined_sentence(column.facet, cell, names, noun)
+    return _determined_sentence(column.facet, cell, sources, noun)
 
 
-def stated_expectation(column: Column, cell: StatedCell) -> str:
+def stated_expectation(column: Column, cell: StatedCell, source: Source) -> str:
     """Return what a facet expects where it states that something is odd."""
     if column.facet is None or column.facet.kind in (REPEATS, SCATTERED):
         return "a value of its own"
@@ -62,7 +71,8 @@ def stated_expectation(column: Column, cell: StatedCell) -> str:
         own, other, _ = as_written(found, text)
         if own != text:
             return f"{quoted(other)} for {quoted(own)}"
-    return cut(stated_value(column.facet, cell) or "")
+    value = stated_value(column.facet, cell)
+    return source.write(value) if value else ""
 
 
 def stated_value(facet: Facet, cell: StatedCell) -> str | None:
@@ -151,13 +161,17 @@ def _scattered_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: 
     )
 
 
-def _determined_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: Noun) -> str:
+def _determined_sentence(
+    facet: Facet, cell: StatedCell, sources: Sequence[Source], noun: Noun
+) -> str:
     first, *others = contradictions(cell.texts, facet)
-    group, value = first.group, cell.texts[0] or cell.unread
-    who = f"{noun.plural[:1].upper()}{noun.plural[1:]} with {names[first.source]} = "
-    usual = f"{names[0]} = {cut(group.usual)} ({group.n_usual:,} of {group.n:,})"
-    but = f"has {names[0]} = {cut(value)}" if value is not None else f"has no {names[0]}"
+    group, target, source = first.group, sources[0], sources[first.source]
+    text, name = cell.texts[0], target.name
+    who = f"{noun.plural[:1].upper()}{noun.plural[1:]} with {source.name} = "
+    usual = f"{name} = {target.write(group.usual)} ({group.n_usual:,} of {group.n:,})"
+    value = target.write(text) if text else cell.unread and cut(cell.unread)
+    but = f"has no {name}" if value is None else f"has {name} = {value}"
     how = "typically" if group.n_usual >= TYPICALLY * group.n else "mostly"
-    text = f"{who}{cut(first.value)} {how} have {usual}, but this {noun.singular} {but}."
+    said = f"{who}{source.write(first.value)} {how} have {usual}, but this {noun.singular} {but}."
     strong = [each for each in others if each.weight >= STRONG * first.weight]
-    return text + either_sentence([names[each.source] for each in strong])
+    return said + either_sentence([sources[each.source].name for each in strong])

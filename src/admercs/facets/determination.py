@@ -30,6 +30,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,12 +60,32 @@ class Group(NamedTuple):
     others: dict[str | None, int]  # further values that occur more than once, None: missing
 
 
-class Determiner(NamedTuple):
+@dataclass(frozen=True)
+class Determiner:
     """What a column says about another one."""
 
     strength: float  # λ
     exceptions: float  # 1 − D, never 0: a first exception may always come
     groups: dict[str, Group]  # by the value of A; groups of a single row say nothing
+
+    @cached_property
+    def known(self) -> KnownGroups:
+        """The groups as arrays."""
+        # The last group is that of all other values.
+        groups = [*self.groups.values(), Group("", 0, 0, {})]
+        n, n_usual = (np.array([each[k] for each in groups], np.int64) for k in (1, 2))
+        usual = TextCells.of(each.usual for each in groups[:-1])
+        return KnownGroups(groups, TextCells.of(self.groups), usual, n, n_usual)
+
+
+class KnownGroups(NamedTuple):
+    """The groups of a determining column, and one behind them for all other values."""
+
+    groups: list[Group]
+    a: TextCells  # their values of A
+    usual: TextCells  # and their most frequent ones of B
+    n: Ints
+    n_usual: Ints
 
 
 def code_values(column: RawColumn | TextCells, most: int) -> TextCells | None:
@@ -370,32 +392,25 @@ def log_likelihoods(
     """Return log ω of every row, given the determining columns and what they say."""
     total, weight = np.zeros(len(target.code)), np.zeros(len(target.code))
     for column, determiner in determiners:
-        groups = [*determiner.groups.values(), _NOTHING]  # the last one is of all other values
-        place = column.find([*determiner.groups])
-        group_of = np.full(len(column) + 1, len(groups) - 1)
-        group_of[place[place >= 0]] = np.flatnonzero(place >= 0)
-        group = group_of[column.code]
-        rest = np.maximum(np.array([each.n for each in groups]) - 1, 1)[group]
-        n_usual = np.array([each.n_usual for each in groups])[group]
-        usual = np.append(target.find([each.usual for each in groups[:-1]]), -1)
-        agrees = target.code == np.where(usual < 0, -2, usual)[group]
-        own = determiner.strength * (n_usual - agrees) / rest
+        known = determiner.known
+        group = np.append(known.a.find_cells(column), -1)[column.code]
+        n_usual = known.n_usual[group]
+        usual = np.append(known.usual.find_cells(target), -1)[target.code]
+        agrees = (usual >= 0) & (usual == np.append(known.usual.code, -2)[group])
+        own = determiner.strength * (n_usual - agrees) / np.maximum(known.n - 1, 1)[group]
         weight += own
         rows = np.flatnonzero(~agrees & (n_usual > 0))
         pairs, inverse = np.unique(
             group[rows] * (len(target) + 1) + target.code[rows] + 1, return_inverse=True
         )
         number, text = np.divmod(pairs, len(target) + 1)
-        known = iter(target.decode((text[text > 0] - 1).tolist()))
+        values = iter(target.decode((text[text > 0] - 1).tolist()))
         log_p = [
-            log_of_pair(groups[k], next(known) if is_known else None, determiner, prior)
+            log_of_pair(known.groups[k], next(values) if is_known else None, determiner, prior)
             for k, is_known in zip(number.tolist(), text > 0, strict=True)
         ]
         total[rows] += own[rows] * np.array(log_p)[inverse] if log_p else 0.0
     return total / np.sqrt(np.maximum(weight, 1.0))
-
-
-_NOTHING = Group("", 0, 0, {})
 
 
 def log_of_pair(group: Group, value: str | None, determiner: Determiner, prior: float) -> float:

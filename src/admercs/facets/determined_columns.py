@@ -82,40 +82,44 @@ def _plain(determiner: Determiner) -> PlainDeterminer:
     return determiner.strength, determiner.exceptions, groups
 
 
-def _determiners(plain: Sequence[PlainDeterminer]) -> list[Determiner]:
-    return [
-        Determiner(
-            strength,
-            exceptions,
-            {value: Group(usual, n, n_usual, dict(c)) for value, usual, n, n_usual, c in groups},
-        )
-        for strength, exceptions, groups in plain
-    ]
+class Determiners(NamedTuple):
+    """What other columns say about a column."""
+
+    prior: float
+    each: list[Determiner]
 
 
-def say_of_column(name: str, *sources_and_settings: Any) -> RawColumn:
+def learned(prior: float, plain: Sequence[PlainDeterminer]) -> Determiners:
+    """Return what the settings of a facet say; it takes long to make ready."""
+    return Determiners(
+        prior,
+        [
+            Determiner(s, e, {value: Group(b, n, m, dict(c)) for value, b, n, m, c in groups})
+            for s, e, groups in plain
+        ],
+    )
+
+
+def say_of_column(name: str, *sources_and_learned: Any) -> RawColumn:
     """Return log ω of the first source by what the others say."""
-    *sources, prior, plain = sources_and_settings
-    target, *others = map(coded_values, sources)
-    views = list(zip(others, _determiners(plain), strict=True))
-    return RawColumn(name, "float", log_likelihoods(target, views, prior))
+    *sources, known = sources_and_learned
+    target, *others = sources
+    views = list(zip(others, known.each, strict=True))
+    return RawColumn(name, "float", log_likelihoods(target, views, known.prior))
 
 
 def contradictions(values: Sequence[str | None], facet: Facet) -> list[Contradiction]:
     """Return the columns that speak against the first of some values of a row, strongest first."""
-    prior, plain = facet.settings
-    target, *others = values
+    known, (target, *others) = facet.once(learned), values
     found = []
-    for place, (value, (strength, exceptions, groups)) in enumerate(
-        zip(others, plain, strict=True)
-    ):
-        known = (group for group in groups if group[0] == value)
-        for determiner in _determiners([(strength, exceptions, tuple(known))]):
-            for own, group in determiner.groups.items():
-                log_p = log_of_pair(group, target, determiner, prior)
-                if group.usual != target and log_p < 0:
-                    weight = -strength * group.n_usual / (group.n - 1) * log_p
-                    found.append(Contradiction(place + 1, own, group, weight))
+    for place, (own, determiner) in enumerate(zip(others, known.each, strict=True), 1):
+        group = None if own is None else determiner.groups.get(own)
+        if own is None or group is None or group.usual == target:
+            continue
+        log_p = log_of_pair(group, target, determiner, known.prior)
+        weight = -determiner.strength * group.n_usual / (group.n - 1) * log_p
+        if log_p < 0:
+            found.append(Contradiction(place, own, group, weight))
     return sorted(found, key=lambda each: -each.weight)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from admercs.arrays import Ints
+from admercs.facets.determination import coded_values
 from admercs.facets.facet_kinds import FACETS, facet_name, make_facet
 from admercs.facets.relations import RELATION, residual_column
 from admercs.facets.text_shape import has_many_shapes
@@ -38,6 +39,7 @@ class FacetFrame(Frame):
         self.names = [*given, *(names or (facet_name(facet, given) for facet in self._facets))]
         self.named, self.has_names = frame.named, frame.has_names
         self._made: dict[int, RawColumn | TextCells] = {}
+        self._coded: dict[int, TextCells] = {}
 
     def column(self, position: int, start: int = 0, stop: int | None = None) -> RawColumn:
         """Return a column, or the stretch ``start:stop`` of its rows; do not write into them."""
@@ -57,9 +59,22 @@ class FacetFrame(Frame):
         if position not in self._made:
             # What a facet has learned is prepared once, so all rows are made at the same time.
             facet = self._facets[position - self._n_given]
-            given = [self.texts(source) or self.column(source) for source in facet.sources]
+            given = [
+                self._codes(source) if FACETS[facet.kind].of_codes else self._cells(source)
+                for source in facet.sources
+            ]
             self._made[position] = make_facet(facet, given, self.names[position])
         return self._made[position]
+
+    def _cells(self, source: int) -> RawColumn | TextCells:
+        texts = self.texts(source)
+        return self.column(source) if texts is None else texts
+
+    def _codes(self, source: int) -> TextCells:
+        """Return a column as the texts of its values, of which many facets are made."""
+        if source not in self._coded:
+            self._coded[source] = coded_values(self._cells(source))
+        return self._coded[source]
 
     def some(self, position: int, rows: Ints) -> RawColumn:
         """Return some rows of a column, in ascending order."""

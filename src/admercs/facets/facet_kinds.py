@@ -20,7 +20,7 @@ from admercs.facets.calendar_parts import (
 )
 from admercs.facets.calendar_parts import KINDS as DATES
 from admercs.facets.determination import KINDS
-from admercs.facets.determined_columns import PlainDeterminer, say_of_column, says_sense
+from admercs.facets.determined_columns import PlainDeterminer, learned, say_of_column, says_sense
 from admercs.facets.look_alikes import Known, spelling_of, spells_sense
 from admercs.facets.relations import (
     RELATED,
@@ -62,6 +62,8 @@ class FacetKind(NamedTuple):
     n_more: int = 0  # the most sources beside the first
     values: Collection[str] = ()  # that it may have, where these are known
     make_sense: Callable[..., bool] = lambda *_: True  # whether settings of these types fit
+    learned: Callable[..., Any] | None = None  # what is made of the settings once
+    of_codes: bool = False  # whether it is made of the texts of values of any kind
     is_condition: bool = True
     is_stated: bool = False
 
@@ -104,7 +106,8 @@ FACETS: dict[str, FacetKind] = {
     ),
     "determined": FacetKind(
         "{} beside other columns", say_of_column, KINDS, "float", n_more=100,
-        settings=(float, tuple[PlainDeterminer, ...]), make_sense=says_sense,
+        settings=(float, tuple[PlainDeterminer, ...]), make_sense=says_sense, learned=learned,
+        of_codes=True,
         is_condition=False, is_stated=True,
     ),
     RELATION: FacetKind(
@@ -165,5 +168,6 @@ def make_facet(
     facet: Facet, sources: Sequence[RawColumn | TextCells], name: str
 ) -> RawColumn | TextCells:
     """Return the values of a facet for the rows of its source columns."""
-    settings: tuple[Any, ...] = facet.settings
-    return FACETS[facet.kind].make(name, *sources, *settings)
+    known = FACETS[facet.kind]
+    settings = facet.settings if known.learned is None else (facet.once(known.learned),)
+    return known.make(name, *sources, *settings)

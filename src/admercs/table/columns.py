@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from admercs.table.readings import Reading
 
+T = TypeVar("T")
+_MADE = "_made"
 # Of a text column only the facets are used.
 Role = Literal["numeric", "nominal", "text", "set aside"]
 Display = Literal["number", "integer", "boolean", "date", "datetime", "time", "duration", "text"]
@@ -23,6 +26,16 @@ class Facet:
     settings: tuple[Any, ...] = ()  # what making it needs: numbers, texts and tuples of these
     is_condition: bool = True  # whether trees may split on it
     is_stated: bool = False  # whether its values are log ω of the cell, and need no tree
+
+    def once(self, make: Callable[..., T]) -> T:
+        """Return what is made of the settings, once; it is neither compared, saved nor pickled."""
+        made: dict[Any, T] = self.__dict__.setdefault(_MADE, {})
+        if make not in made:
+            made[make] = make(*self.settings)
+        return made[make]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != _MADE}
 
 
 @dataclass(frozen=True)

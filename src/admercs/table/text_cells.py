@@ -223,6 +223,10 @@ class TextCells:
     def find(self, texts: Sequence[str]) -> Ints:
         """Return the numbers of some texts; -1 for those that no row has."""
         wanted = TextCells.of(texts)
+        return self.find_cells(wanted)[wanted.code]
+
+    def find_cells(self, wanted: TextCells) -> Ints:
+        """Return the numbers here of the distinct texts of other cells; -1 for unknown ones."""
         place, todo = np.full(len(wanted), -1), np.arange(len(wanted) if len(self) else 0)
         mask = np.uint64(len(self._slots) - 1)
         slot = wanted.hashes[todo] & mask
@@ -235,7 +239,7 @@ class TextCells:
         known = np.flatnonzero(place >= 0)
         pairs = zip(self.decode(place[known]), wanted.decode(known), strict=True)
         place[known[[one != other for one, other in pairs]]] = -1
-        return place[wanted.code]
+        return place
 
     def head(self, n: int) -> TextCells:
         """Return the first distinct texts as those of as many rows."""
