@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from admercs.facets.determination import (
@@ -62,6 +63,25 @@ def facets_of_pairs(
         *(determined_facet(b, determiners, settings.prior) for b, determiners in by_target.items()),
         *(facet for facet in scattered if facet is not None),
     ]
+
+
+def unrelated(facet: Facet, formulas: Sequence[Collection[int]]) -> Facet | None:
+    """Return a facet without the columns that stand in an equation with its own; None if all do.
+
+    The equation says more: which of its columns is wrong.
+    """
+    if facet.kind != "determined":
+        return facet
+    own, *others = facet.sources
+    prior, plain = facet.settings
+    kept = [
+        (place, said)
+        for place, said in zip(others, plain, strict=True)
+        if not any(own in formula and place in formula for formula in formulas)
+    ]
+    sources = (own, *(place for place, _ in kept))
+    settings = (prior, tuple(said for _, said in kept))
+    return replace(facet, sources=sources, settings=settings) if kept else None
 
 
 def determined_facet(

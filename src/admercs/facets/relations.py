@@ -154,6 +154,12 @@ def formula_of(facet: Facet) -> Formula:
     return Formula(form, facet.sources, *settings)
 
 
+def is_equation(facet: Facet) -> bool:
+    """Say whether a relation is an exact one, and no order."""
+    formula = formula_of(facet)
+    return formula.exact and formula.form != "order"
+
+
 def is_relation(n_sources: int, *settings: Any) -> bool:
     """Say whether settings that were read from a file are those of a relation."""
     form, weights, constant, tolerance, _, step, units, n_rows, n_satisfied = settings

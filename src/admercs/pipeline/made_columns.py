@@ -25,14 +25,14 @@ from admercs.facets.determination import (
     sample_pairs,
     sample_values,
 )
-from admercs.facets.determined_columns import facets_of_pairs
+from admercs.facets.determined_columns import facets_of_pairs, unrelated
 from admercs.facets.relation_sample import (
     count_satisfied,
     merge_number_samples,
     sample_numbers,
 )
 from admercs.facets.relation_search import find_relations
-from admercs.facets.relations import RELATED, relation_facet
+from admercs.facets.relations import RELATED, is_equation, relation_facet
 from admercs.facets.repeated_keys import (
     count_numbers,
     count_values,
@@ -67,6 +67,8 @@ def make_columns(
         relation_facets(summary, method.relations),
     )
     determined, dates, of_keys, relations = find_together(rows, finders)
+    equations = [facet.sources for facet in relations if is_equation(facet)]
+    determined = [each for f in determined if (each := unrelated(f, equations)) is not None]
     facets += [
         *determined,
         *dates,
