@@ -254,7 +254,7 @@ class RelationSearch:
                 # Of columns that are all bound already, it most likely follows from the others.
                 return [] if bound.issuperset(sources) else [(formula, fit.explained)]
         fit = fit_linear(values[1:], values[0], self.settings.central)
-        if fit.explained < self.settings.least_explained:
+        if not self.is_smooth[sources[0]] or fit.explained < self.settings.least_explained:
             return []
         formula = self.exact(sources, fit.weights.tolist(), fit.constant)
         # Rounding must not decide whether the last of the central rows satisfies it.

@@ -339,7 +339,7 @@ class Relations:
     rows: int = 4000  # the rows of the sample in which relations are sought
     max_columns: int = 200  # numeric and date columns among which they are sought
     min_rows: int = 50  # rows of the sample without a missing value that a relation needs
-    few_values: int = 12  # a column of so many distinct values has no multiples, products, orders
+    few_values: int = 10  # a column of so many distinct values is the target of exact ones only
     exact_share: Share = 0.95  # of the rows that satisfy an exact relation
     order_share: Share = 0.99  # of those that satisfy an order …
     order_news: Share = 0.1  # … and the least share that would not, were the columns independent
