@@ -27,7 +27,7 @@ from admercs.explain.records import (
 )
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
-from admercs.explain.stated_words import Source, cut, stated_expectation, stated_sentence
+from admercs.explain.stated_words import StatedSource, cut, stated_expectation, stated_sentence
 from admercs.pipeline.repair_search import Repaired, Replacement
 
 if TYPE_CHECKING:
@@ -309,13 +309,13 @@ class RowExplainer:
         usual = stated_expectation(column, cell, sources[0])
         return replace(reason, likelihood=math.exp(log_omega), text=said, expected_text=usual)
 
-    def _source(self, place: int) -> Source:
+    def _source(self, place: int) -> StatedSource:
         """Return the name of a column of the table, and how what facets know of it is written."""
         name, attribute = self.access.model.schema.columns[place].name, self._used.get(place)
         if attribute is None or self.access.columns[attribute].display not in ("number", "integer"):
-            return Source(name)
+            return StatedSource(name)
         words = self.words.column(attribute)
-        return Source(name, lambda text: words.value_text(float(text) - words.column.origin))
+        return StatedSource(name, lambda text: words.value_text(float(text) - words.column.origin))
 
     def _broken(self, reason: Reason, relation: int, attribute: int, values: Floats) -> Reason:
         """Add the other columns of a relation that a row breaks, and how it does."""

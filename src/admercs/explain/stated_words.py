@@ -33,7 +33,7 @@ def quoted(text: str) -> str:
     return repr(cut(text))
 
 
-class Source(NamedTuple):
+class StatedSource(NamedTuple):
     """A column that a facet is made of, and how its values are written."""
 
     name: str
@@ -48,7 +48,9 @@ class StatedCell(NamedTuple):
     unread: str | None = None  # what is there where the column has no value that can be read
 
 
-def stated_sentence(column: Column, cell: StatedCell, sources: Sequence[Source], noun: Noun) -> str:
+def stated_sentence(
+    column: Column, cell: StatedCell, sources: Sequence[StatedSource], noun: Noun
+) -> str:
     """Return what a facet states about a cell."""
     names = [source.name for source in sources]
     if column.facet is None:
@@ -62,7 +64,7 @@ def stated_sentence(column: Column, cell: StatedCell, sources: Sequence[Source],
     return _determined_sentence(column.facet, cell, sources, noun)
 
 
-def stated_expectation(column: Column, cell: StatedCell, source: Source) -> str:
+def stated_expectation(column: Column, cell: StatedCell, source: StatedSource) -> str:
     """Return what a facet expects where it states that something is odd."""
     if column.facet is None or column.facet.kind in (REPEATS, SCATTERED):
         return "a value of its own"
@@ -162,7 +164,7 @@ def _scattered_sentence(facet: Facet, cell: StatedCell, names: list[str], noun: 
 
 
 def _determined_sentence(
-    facet: Facet, cell: StatedCell, sources: Sequence[Source], noun: Noun
+    facet: Facet, cell: StatedCell, sources: Sequence[StatedSource], noun: Noun
 ) -> str:
     first, *others = contradictions(cell.texts, facet)
     group, target, source = first.group, sources[0], sources[first.source]
