@@ -246,7 +246,8 @@ def _solve(
                 shrink = decay * decay
                 ratio = shrink * decay
                 roughness = 0.0
-                for k in range(min(int(math.sqrt(100 / time) / math.pi) + 2, power.shape[1])):
+                most = math.sqrt(100 / time) / math.pi + 2
+                for k in range(np.int64(most) if most < power.shape[1] else power.shape[1]):
                     roughness += weights[s - 2, k] * power[row, k] * decay
                     decay *= ratio
                     ratio *= shrink

@@ -94,14 +94,15 @@ def _read_continuous(
         entry = floor
         # Where one segment follows another, rounding must not leave a crack between them.
         if 0.999 <= position < beyond:
-            place = min(max(np.int64(position), 1), np.int64(last))
+            place = np.float64(np.int64(position))
+            place = last if place > last else place if place > 1.0 else 1.0
             t = position - place
-            p = np.uint64(begin + place)
+            p = np.uint64(begin + np.int64(place))
             outer = table[p + two] * (t + 1) - table[p - one] * (t - 2)
             inner = table[p] * (t - 1) - table[p + one] * t
             read = outer * t * (t - 1) * _SIXTH + inner * (t + 1) * (t - 2) * 0.5
-            entry = max(floor, read)
-        out[i] = entry if bare else present + min(entry, 0.0)
+            entry = read if read > floor else floor
+        out[i] = entry if bare else present + (entry if entry < 0.0 else 0.0)
 
 
 @kernel

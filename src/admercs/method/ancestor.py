@@ -75,7 +75,8 @@ def list_odder(there, own, marginal, leaf, has, odds, odder, least):  # type: ig
     found = np.uint64(0)
     for i in range(np.uint64(len(there))):
         # Which rows these are cannot be predicted: each is written, and only some move on.
-        view, so_far = there[i], min(own[i], marginal[i])
+        view, so_far, whole = there[i], own[i], marginal[i]
+        so_far = whole if whole < so_far else so_far
         odder[found], there[found], least[found] = i, view, so_far
         found += np.uint64((view * (odds - view / 8.0) < so_far) & has[np.uint64(leaf[i])])
     return np.int64(found)

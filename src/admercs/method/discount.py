@@ -88,7 +88,9 @@ def list_explained(  # type: ignore[no-untyped-def]
             # It is as ordinary to be in the context as the oddest value is that led there.
             oddest = 0.0
             for c in range(np.uint64(columns.shape[1])):
-                oddest = min(oddest, root[np.uint64(columns[context, c]), row])
+                view = root[np.uint64(columns[context, c]), row]
+                oddest = view if view < oddest else oddest
             cells[k], own[k] = m * n_rows + row, root[m, row]
-            explained[k] = oddest + min(0.0, log_omega[m, row] - ordinary)
+            beyond = log_omega[m, row] - ordinary
+            explained[k] = oddest + (beyond if beyond < 0.0 else 0.0)
     return np.int64(found)

@@ -325,7 +325,8 @@ def compare_rows(  # type: ignore[no-untyped-def]
     alike, found, count = lanes[0], lanes[1], lanes[2]
     weights, said = sums[0], sums[1]
     for first in range(0, profile.shape[1], side):
-        n = min(side, profile.shape[1] - first)
+        n = profile.shape[1] - first
+        n = side if n > side else n
         for m in range(n_columns):
             column = profile[columns[m]]
             for k in range(n):
@@ -340,7 +341,7 @@ def compare_rows(  # type: ignore[no-untyped-def]
                 theirs, mine = reference[r, m], own[m]
                 by_name = is_nominal[m] or theirs == NO_VALUE
                 for k in range(side):
-                    apart = kind(max(theirs, mine[k]) - min(theirs, mine[k]))
+                    apart = kind(theirs - mine[k] if theirs > mine[k] else mine[k] - theirs)
                     differ = (apart > 0) & (by_name | (mine[k] == NO_VALUE))
                     here[k] += unlike if differ else apart
             for k in range(side):
@@ -370,12 +371,13 @@ def compare_rows(  # type: ignore[no-untyped-def]
             for r in range(n_references):
                 here, passed = away[r], excess[r]
                 for k in range(side):
-                    near = max(zero, kind(found[k] + 2 - here[k]))
-                    weights[k] += near
+                    near = kind(found[k] + 2 - here[k])
+                    weights[k] += near if near > 0 else zero
                     count[k] += near > 0
                 if scale == 1 and passed != 0.0:
                     for k in range(side):
-                        said[k] += max(zero, kind(found[k] + 2 - here[k])) * passed
+                        near = kind(found[k] + 2 - here[k])
+                        said[k] += (near if near > 0 else zero) * passed
             for k in range(n):
                 i, over = first + k, np.int64(alike[k] > 0)
                 last[i, scale] = found[k] + 1
@@ -393,4 +395,5 @@ def compare_rows(  # type: ignore[no-untyped-def]
                 for r in range(n_references):
                     if away[r, k] == 0:
                         said[k] -= horizon * excess[r]
-            evidence[first + k] = said[k] / (UNIT * max(weights[k], 1.0))
+            weight = weights[k] if weights[k] > 1.0 else 1.0
+            evidence[first + k] = said[k] / (UNIT * weight)

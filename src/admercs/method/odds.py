@@ -49,7 +49,8 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
     log_omega = views.log_omega
     gaps = list(_gaps(views))
     for m in np.flatnonzero(has_marginal).tolist():
-        take_lower(log_omega[m], views.marginal[m], views.speaker[m], np.uint8(MARGINAL))
+        views.speaker[m][views.marginal[m] < log_omega[m]] = MARGINAL
+        np.minimum(log_omega[m], views.marginal[m], out=log_omega[m])
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)
     flat, out, series = log_omega.ravel(), views.marginal.ravel(), odds_series(evidence.odds)
@@ -147,15 +148,6 @@ def odds_series(odds: float) -> Floats:
     series = np.zeros(DEGREE + 1)  # highest ones that vanish are left out
     series[-len(powers) :] = powers[::-1]
     return series
-
-
-@kernel
-def take_lower(log_omega, marginal, speaker, mark):  # type: ignore[no-untyped-def]
-    """Take the table's view where it is the less likely one."""
-    for i in range(np.uint64(len(log_omega))):
-        if marginal[i] < log_omega[i]:
-            log_omega[i] = marginal[i]
-            speaker[i] = mark
 
 
 @kernel

@@ -101,12 +101,14 @@ def _lower_lone(
     for i in range(np.uint64(len(x))):
         slot = np.uint64(slot_of[np.uint64(nodes[i])])
         if log_omega[i] < lone[slot]:
-            away = max(low[slot] - x[i], x[i] - high[slot])
+            away, above = low[slot] - x[i], x[i] - high[slot]
+            away = above if above > away else away
             if away > 0.0:
                 entry = log_omega[i] - log_present[slot]
                 alone = 1.0 - (entry - floor[slot]) / _LOG_TWO
                 entry -= alone * math.log1p(away / width[slot])
-                log_omega[i] = log_present[slot] + max(entry, least[slot])
+                entry = entry if entry > least[slot] else least[slot]
+                log_omega[i] = log_present[slot] + entry
 
 
 class SideTail(NamedTuple):

@@ -98,7 +98,7 @@ class InputChoice:
         target = self._target
         hist = np.zeros(look.offsets[-1] * target.width, np.int32)
         add_rows(
-            self._codes, look.columns, rows, values, False, target.width, look.offsets, False, hist
+            self._codes, look.columns, rows, values, target.width, look.offsets, False, hist
         )
         pure = np.full(len(look.columns), NOTHING)
         room = room_for(target.width, int(np.diff(look.offsets).max()))
@@ -136,7 +136,8 @@ def threshold_purities(  # type: ignore[no-untyped-def]
         for i in range(np.uint64(len(rows))):
             code = np.uint64(column[np.uint64(rows[i])])
             # Missing stays in the first cell: no other code is as low as that.
-            place = ((max(code, low) - low + up) >> bits) + one
+            code = code if code > low else low
+            place = ((code - low + up) >> bits) + one
             hist[place, np.uint64(classes[i])] += 1
         best = -np.inf
         for first in range(2):  # with missing values on the left, and on the right
@@ -159,5 +160,5 @@ def threshold_purities(  # type: ignore[no-untyped-def]
                     break  # nothing is missing: the second turn is the only one
                 if n_left >= min_leaf and n_left > before:
                     pure = parts - xlogx(n_left, table) - xlogx(n_rows - n_left, table)
-                    best = max(best, pure)
+                    best = pure if pure > best else best
         pure_of[f] = best

@@ -62,16 +62,18 @@ class NodeRows:
         """Count the rows of a node."""
         rows, values = self.rows[self.at[node]], self.target[self.at[node]]
         totals = np.zeros(4, np.int64)  # rows and sum, and the sum of squares in two halves
-        if target.moments:
-            total_up(values, totals)
         # Counts of up to 2 ** 31 rows fit into half the memory.
         is_long = target.moments or target.n_rows >= 2**31
         cells = look.offsets[-1] * target.width
         hist: Hist = np.zeros(cells, np.int64 if is_long else np.int32)
-        add_rows(
-            codes, look.columns, rows, values, target.moments, target.width, look.offsets,
-            len(rows) == codes.shape[1], hist,
-        )  # fmt: skip
+        if target.moments:
+            total_up(values, totals)
+            add_moments(codes, look.columns, rows, values, look.offsets, hist)
+        else:
+            is_whole = len(rows) == codes.shape[1]
+            add_rows(
+                codes, look.columns, rows, values, target.width, look.offsets, is_whole, hist
+            )
         return Counted(len(rows), hist, totals)
 
     def mark_leaves(self, number: ShortInts, leaf_of_row: Array) -> None:
@@ -106,8 +108,20 @@ def total_up(values, totals):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def add_moments(codes, inputs, rows, values, offsets, hist):  # type: ignore[no-untyped-def]
+    """Count rows of a node, and add up their values, per code of each input."""
+    for f in range(len(inputs)):
+        column = codes[np.uint64(inputs[f])]
+        for i in range(np.uint64(len(rows))):
+            if values[i] >= 0:
+                cell = 2 * (np.uint64(offsets[f]) + np.uint64(column[np.uint64(rows[i])]))
+                hist[cell] += 1
+                hist[cell + np.uint64(1)] += values[i]
+
+
+@kernel
 def add_rows(  # type: ignore[no-untyped-def]
-    codes, inputs, rows, values, moments, width, offsets, whole, hist
+    codes, inputs, rows, values, width, offsets, whole, hist
 ):
     """Count rows of a node per code of each input.
 
@@ -118,14 +132,7 @@ def add_rows(  # type: ignore[no-untyped-def]
     for f in range(len(inputs)):
         column = codes[np.uint64(inputs[f])]
         base = np.uint64(offsets[f]) * step
-        if moments:
-            for i in range(n):
-                value = values[i]
-                if value >= 0:
-                    cell = base + np.uint64(column[np.uint64(rows[i])]) * step
-                    hist[cell] += 1
-                    hist[cell + np.uint64(1)] += value
-        elif whole:
+        if whole:
             for i in range(n):
                 hist[base + np.uint64(column[i]) * step + np.uint64(values[i])] += 1
         else:

@@ -94,7 +94,8 @@ def best_threshold(  # type: ignore[no-untyped-def]
                     before[s] = 0
                 value, found = NOTHING, -1
                 # Missing values stay on the right unless they are to go left.
-                begin = base + np.uint64(max(low, 1 - missing_left)) * width
+                first = low if low > 0 else 1 - missing_left
+                begin = base + np.uint64(first) * width
                 code = low
                 while code <= high:
                     end = base + np.uint64(code + 1) * width
@@ -121,8 +122,8 @@ def best_threshold(  # type: ignore[no-untyped-def]
                         before[s] = left[s]
                     code += step
                 if found >= 0:
-                    low = max(0, found - step + 1)
-                    high = min(last, found + step - 1)
+                    low = found - step + 1 if found >= step else 0
+                    high = found + step - 1 if found + step <= last else last
                 step = 1 if step > 1 else 0
             if value > best:
                 best, feature, best_bin, best_missing = value, f, found, missing_left
