@@ -217,7 +217,8 @@ def test_numpy_numbers_as_parameters_are_saved(cars: pd.DataFrame, tmp_path: Pat
     model = ADMERCS(
         method=Method().change({"density.rho": np.float64(0.8)}),
         max_depth=np.int64(5),
-        min_samples_leaf=np.float64(0.25),
+        min_samples_leaf=np.float32(0.25),
+        max_bins=np.str_("exact"),
         n_iter=np.int32(3),
         nominal=np.array(["capacity"]),
         contamination=np.float64(0.02),
@@ -227,6 +228,7 @@ def test_numpy_numbers_as_parameters_are_saved(cars: pd.DataFrame, tmp_path: Pat
     again = ADMERCS.load(tmp_path / "cars.admercs")
     assert again.max_depth == 5
     assert again.min_samples_leaf == 0.25
+    assert again.max_bins == "exact"
     assert again.method == model.method
     np.testing.assert_array_equal(again.score_samples(cars), model.score_samples(cars))
     np.testing.assert_array_equal(again.predict(cars), model.predict(cars))

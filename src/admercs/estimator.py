@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from admercs.arrays import Floats, Ints
@@ -137,7 +137,7 @@ class ADMERCS(ReportMixin, OutlierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "method": [Method, None],
         "max_depth": [Interval(Integral, 0, 64, closed="both"), None],
-        "min_samples_leaf": [_AT_LEAST_ONE, Interval(RealNotInt, 0, 0.5, closed="right"), None],
+        "min_samples_leaf": [_AT_LEAST_ONE, Interval(Real, 0, 0.5, closed="right"), None],
         "max_bins": [StrOptions({"exact"}), Interval(Integral, 2, 254, closed="both"), None],
         "n_iter": [_AT_LEAST_ONE, None],
         "nominal": [StrOptions({"auto"}), list, tuple, np.ndarray],

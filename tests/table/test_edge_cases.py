@@ -62,6 +62,28 @@ def test_a_column_of_nothing_is_missing(rng, nothing):
         assert np.isnan(new.block(3, 9)[m]).all()
 
 
+@pytest.fixture(scope="module")
+def related() -> tuple[ADMERCS, pd.DataFrame]:
+    """Return a detector whose columns are related, and its table."""
+    rng = np.random.default_rng(0)
+    table = training_table(rng)
+    table["later"] = table["date"] + pd.to_timedelta(rng.integers(1, 9, N), unit="D")
+    table["double"] = 2 * table["float"]
+    detector = ADMERCS().fit(table)
+    of = {source for column in detector.model_.schema.facets for source in column.facet.sources}
+    assert {table.columns.get_loc(name) for name in ("date", "later", "float", "double")} <= of
+    return detector, table
+
+
+@pytest.mark.parametrize("nothing", MISSING)
+def test_columns_of_nothing_have_no_relations(related, nothing):
+    detector, table = related
+    for name in ("date", "float"):
+        new = table.assign(**{name: MISSING[nothing]})
+        assert np.isfinite(detector.score_samples(new)).all()
+        assert len(detector.explain(new.head(2))) == 2
+
+
 ZONES = {
     "Europe/Brussels": (ZoneInfo("Europe/Brussels"), "Europe/Brussels"),
     "UTC": (dt.UTC, "+00:00"),
@@ -92,7 +114,9 @@ def test_time_zones_without_a_name():
         def utcoffset(self, when):
             return None if when is None else dt.timedelta(hours=when.month % 2)
 
+    nearly_a_day = dt.timedelta(days=1) - dt.timedelta(microseconds=1)
     assert zone_name(Odd()) == zone_name("tzfile('/nowhere')") == "UTC"
+    assert zone_name("+25:00") == zone_name(dt.timezone(nearly_a_day)) == "UTC"
     assert zone_of(zone_name(tz.tzlocal())) is not None
     assert zone_name("UTC+02:00") == zone_name("+0200") == "+02:00"
 

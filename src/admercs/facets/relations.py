@@ -191,6 +191,8 @@ def plain_numbers(raw: RawColumn) -> Floats:
 
     Do not write into them: they may be the column's own.
     """
+    if raw.values.dtype == object:  # of other values than these, all are missing
+        return np.full(len(raw.values), np.nan)
     changes = bool(raw.unit) or raw.missing is not None
     values = raw.values.astype(np.float64, copy=changes)
     if raw.unit:

@@ -555,8 +555,9 @@ def _misfits(settings: Any, name: str) -> Iterator[tuple[str, Any, str]]:
     for each in dataclasses.fields(settings):
         value, own, hint = getattr(settings, each.name), f"{name}.{each.name}", hints[each.name]
         # Numpy's own True has a shape, and is none of Python's numbers.
-        is_number = isinstance(value, numbers.Real) or getattr(value, "shape", None) == ()
-        kind = float if is_number else value if isinstance(value, str) else type(value)
+        is_text, is_scalar = isinstance(value, str), getattr(value, "shape", None) == ()
+        is_number = isinstance(value, numbers.Real) or (is_scalar and not is_text)
+        kind = float if is_number else value if is_text else type(value)
         if kind not in (choices := _choices(hint)):
             yield own, value, " or ".join(map(_word, choices))
         elif dataclasses.is_dataclass(value):

@@ -257,9 +257,9 @@ def zone_name(zone: dt.tzinfo | str) -> str:
         name = own or (path[1] if path else "")
         if not name and (offset := zone.utcoffset(None)) is not None:
             minutes = round(offset.total_seconds() / 60)
-            return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+            name = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
     if match := _OFFSET.fullmatch(name):
-        return f"{match[1]}{match[2]}:{match[3]}"
+        name = f"{match[1]}{match[2]}:{match[3]}"
     try:
         zone_of(name)
     except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError
