@@ -158,13 +158,14 @@ def test_numbers_of_numpy_become_plain(model: Model, tmp_path: Path) -> None:
     assert found["offset"] == -0.5
 
 
-def test_lone_surrogates_survive(model: Model, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["\udcff", "\ud800\udc00", "\U00010000", "é\x00"])
+def test_lone_surrogates_survive(model: Model, tmp_path: Path, name: str) -> None:
     first, *others = model.schema.columns
-    schema = replace(model.schema, columns=(replace(first, name="\udcff"), *others))
+    schema = replace(model.schema, columns=(replace(first, name=name), *others))
     extra = make_extra()
     save_model(tmp_path / "m", replace(model, schema=schema), extra)
     again, found = load_model(tmp_path / "m")
-    assert again.schema.names[0] == "\udcff"
+    assert again.schema.names[0] == name
     assert found == extra
 
 

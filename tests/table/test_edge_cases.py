@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from dateutil import tz
@@ -225,3 +227,28 @@ def test_numbers_of_bins_of_numpy():
     schema = learn_schema(summarise(read_frame(table)))
     _, codes = bin_table(table, schema, np.int64(3))
     assert codes.max() == 3
+
+
+def test_times_of_day_in_nanoseconds():
+    times = pa.array([3_001, None, 86_399_999_999_999], pa.time64("ns"))
+    for table in (pa.table({"time": times}), pl.DataFrame({"time": pl.from_arrow(times)})):
+        read = read_frame(table).column(0)
+        assert (read.kind, read.unit) == ("time", "us")
+        assert read.present().tolist() == [3, 86_399_999_999]
+        assert read.is_missing().tolist() == [False, True, False]
+
+
+def test_integers_wider_than_those_of_numpy():
+    wide = pl.Series("n", [2**100, 1, None], dtype=pl.Int128)
+    assert read_frame(wide.to_frame()).column(0).values[:2].tolist() == [2.0**100, 1.0]
+    narrow = pl.Series("n", [2**60, 1, None], dtype=pl.Int128)
+    read = read_frame(narrow.to_frame()).column(0)
+    assert (read.kind, read.values[:2].tolist()) == ("integer", [2**60, 1])
+
+
+def test_values_that_no_array_holds_are_refused():
+    days = pd.array(pa.array([10**17], pa.int64()).cast(pa.date64()), pd.ArrowDtype(pa.date64()))
+    signals = pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object)
+    for values in (days, signals):
+        with pytest.raises(ValueError, match=r"Column 'odd' .*cannot be read .* or leave it out"):
+            read_frame(pd.DataFrame({"odd": values})).column(0)

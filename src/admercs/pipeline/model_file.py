@@ -78,8 +78,9 @@ def save_model(path: str | os.PathLike[str], model: Model, extra: dict[str, Any]
     buffer = io.BytesIO()
     try:
         with zipfile.ZipFile(buffer, "w") as archive:
-            # ASCII with escapes: names may hold what no encoding has (lone surrogates).
-            _write(archive, HEADER, json.dumps(header, default=_plain).encode("ascii"))
+            # Names may hold lone surrogates. As escapes, two would be read as one character.
+            text = json.dumps(header, default=_plain, ensure_ascii=False)
+            _write(archive, HEADER, text.encode("utf-8", "surrogatepass"))
             for member in _members(model.method, numbers):
                 array = io.BytesIO()
                 np.save(array, _array_of(model, member), allow_pickle=False)

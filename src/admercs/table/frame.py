@@ -12,11 +12,13 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array
 
-from admercs.arrays import FEW_ROWS, Array, Ints
+from admercs.arrays import FEW_ROWS, Array, Bools, Ints
 from admercs.table.text_cells import TextCells
 from admercs.table.values import RawColumn, from_objects, from_times, zone_name
 
 _OBJECTS = (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum)
+# What is read as Python's objects: categories, and integers wider than any of numpy's.
+_PYTHON = (nw.Categorical, nw.Enum, nw.Int128, nw.UInt128)
 
 
 class Frame:
@@ -150,31 +152,52 @@ def from_series(series: nw.Series[Any], name: str) -> RawColumn:
             "must be a string, a number or a date: turn it into columns of plain values, or leave "
             "it out."
         )
-    if dtype == nw.Decimal or dtype.is_float():
-        floats = series.cast(nw.Float64) if dtype == nw.Decimal else series
-        return from_array(floats.to_numpy(), name)
-    # What a library puts in the place of nulls in a numpy array differs, and integers that share a
-    # column with nulls would lose digits on the way through floats.
-    missing = series.is_null().to_numpy() if series.null_count() else None
-    if dtype.is_integer() or dtype == nw.Boolean:
-        if missing is not None:
-            series = series.fill_null(False if dtype == nw.Boolean else 0)
-        return replace(from_array(series.to_numpy(), name), missing=missing)
+    try:
+        missing, values = _numpy_of(series)
+    except Exception as error:  # each library has its own
+        raise ValueError(
+            f"Column {name!r} of type {dtype} cannot be read ({error!s:.200}): turn it into "
+            "numbers, texts or dates, or leave it out."
+        ) from error
+    if dtype == nw.String and not _has_objects(series):
+        return RawColumn(name, "text", values, missing)
+    read = from_array(values, name)
+    if values.dtype.kind in "iub":
+        return replace(read, missing=missing)
     if isinstance(dtype, nw.Datetime):
         zone: Any = dtype.time_zone
         if zone and series.implementation.is_pandas():
             zone = series.to_native().dt.tz or zone  # the zone itself tells more than its name
-        raw = from_array(series.to_numpy(), name)
-        return replace(raw, kind="datetime", time_zone=zone_name(zone) if zone else "")
+        return replace(read, kind="datetime", time_zone=zone_name(zone) if zone else "")
+    return replace(read, categorical=dtype in (nw.Categorical, nw.Enum))
+
+
+def _numpy_of(series: nw.Series[Any]) -> tuple[Bools | None, Array]:
+    """Return which values of a series are missing, if that is not seen in them, and the values."""
+    dtype = series.dtype
+    if dtype == nw.Decimal or dtype.is_float():
+        floats = series.cast(nw.Float64) if dtype == nw.Decimal else series
+        return None, floats.to_numpy()
+    # What a library puts in the place of nulls in a numpy array differs, and integers that share a
+    # column with nulls would lose digits on the way through floats.
+    missing = series.is_null().to_numpy() if series.null_count() else None
     if dtype == nw.String and not _has_objects(series):
-        return RawColumn(name, "text", text_objects(series), missing)
-    is_category = dtype in (nw.Categorical, nw.Enum)
-    # Otherwise dates, durations and objects.
-    values = text_objects(series) if is_category else series.to_numpy()
+        return missing, text_objects(series)
+    if dtype not in _PYTHON and (dtype.is_integer() or dtype == nw.Boolean):
+        if missing is not None:
+            series = series.fill_null(False if dtype == nw.Boolean else 0)
+        return missing, series.to_numpy()
+    if dtype == nw.Time and series.implementation.is_pyarrow():
+        # Times of day are counted in microseconds; Python's have no nanoseconds.
+        import pyarrow as pa
+
+        times = series.to_native().cast(pa.time64("us"), safe=False)
+        series = nw.from_native(times, series_only=True)
+    values = text_objects(series) if dtype in _PYTHON else series.to_numpy()
     if missing is not None and values.dtype == object:
         values = values.copy()  # what the library handed out may be its own memory
         values[missing] = None
-    return replace(from_array(values, name), categorical=is_category)
+    return missing, values
 
 
 def text_objects(series: nw.Series[Any]) -> Array:
