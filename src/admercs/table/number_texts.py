@@ -36,6 +36,7 @@ class NumberShape(NamedTuple):
     suffix: str
     body: str
     start: int  # of the body
+    stop: int  # of the body and its power
     negative: bool
     power: bool  # as in 1e-7
     conventions: tuple[int, ...]  # that read it
@@ -64,11 +65,15 @@ def number_shape(shape: str) -> NumberShape | None:
     if sum(map(bool, signs)) > 1 or (match["prefix"] and match["suffix"]):
         return None
     body = match["body"].rstrip(" ")
+    power = match["power"] or ""
+    if power and body != match["body"]:
+        return None
     # Groups behind a plus are a telephone number.
     fits = (bool(p.fullmatch(body)) and not ("+" in signs and " " in body) for p in _PATTERNS)
     return NumberShape(
         match["prefix"] or "", match["suffix"] or "", body, match.start("body"),
-        any(sign in ("-", "(") for sign in signs), match["power"] is not None,
+        match.start("body") + len(body + power),
+        any(sign in ("-", "(") for sign in signs), bool(power),
         tuple(k for k, each in enumerate(fits) if each),
     )  # fmt: skip
 
@@ -120,11 +125,9 @@ def parse_numbers(texts: TextsOfShape, form: TextForm) -> Array | None:
     sign, is_whole = -1 if found.negative else 1, decimal not in found.body
     places = [found.start + k for k, c in enumerate(found.body) if c == DIGIT]
     if found.power or len(places) > (_MOST_DIGITS if is_whole else _EXACT_DIGITS):
-        stop = len(shape) if found.power else found.start + len(found.body)
-        kept = [k for k in range(found.start, stop) if not group or shape[k] != group]
+        kept = [k for k in range(found.start, found.stop) if not group or shape[k] != group]
         written = ("".join([text[k] for k in kept]).replace(decimal, ".") for text in texts.values)
-        floats = [float(text.strip(" )").removesuffix(found.suffix)) for text in written]
-        return sign * np.array(floats)
+        return sign * np.array([*map(float, written)])
     values = sign * whole_number(texts.digits(places))
     # Numerator and denominator are exact, so the quotient is the float next to what is written.
     return values if is_whole else values / 10.0 ** len(found.body.partition(decimal)[2])
