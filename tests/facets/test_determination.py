@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admercs import ADMERCS
 from admercs.facets.determination import (
     choose_pairs,
     code_values,
@@ -150,8 +151,25 @@ def test_dependence():
     chance = [(f"{rng.integers(20)}", f"{rng.integers(5)}") for _ in range(2000)]
     assert dependence(sampled(chance, [(0, 1)], 1)[0], 1000, 3) < 0.1
     assert dependence(sampled([("a", "x")] * 50, [(0, 1)], 1)[0], 1000, 3) == 0
+    two_in_five = [(f"{k % 99}", f"{k % 99}" if k % 5 < 2 else f"{k}") for k in range(1485)]
+    assert dependence(sampled(two_in_five, [(0, 1)], 1)[0], 1000, 3) == 0
     unique = [(f"{k}", "xy"[k % 2]) for k in range(100)]
     assert dependence(sampled(unique, [(0, 1)], 1)[0], 1000, 3) == 0
+
+
+def test_misspelt_codes_do_not_hide_what_determines_them():
+    rng = np.random.default_rng(0)
+    state = np.where(np.arange(2000) % 100 < 2, "ak", "al").astype(object)
+    state[rng.permutation(2000)[:52]] = "xl"  # more rows than those of the other state
+    table = pd.DataFrame(
+        {
+            "zip": [f"Z{k % 100}" for k in range(2000)],
+            "phone": [f"+1 {k % 100:03}" for k in range(2000)],
+            "state": state,
+        }
+    )
+    cells = ADMERCS().fit(table).score_cells(table)[:, 2]
+    assert cells[state == "xl"].min() > cells[state != "xl"].max()
 
 
 def test_a_share_of_the_groups_tells_the_same():

@@ -94,7 +94,7 @@ def _read_continuous(
         entry = floor
         # Where one segment follows another, rounding must not leave a crack between them.
         if 0.999 <= position < beyond:
-            place = np.float64(np.int64(position))
+            place: Any = np.float64(np.int64(position))
             place = last if place > last else place if place > 1.0 else 1.0
             t = position - place
             p = np.uint64(begin + np.int64(place))

@@ -240,7 +240,8 @@ def dependence(
     """Return λ of a table of pairs; 0 if it says little.
 
     That is so for more than `most_groups` groups, for groups of less than `min_rows` or at least
-    `max_rows` rows on average, and for a column B of one value or of values that hardly repeat.
+    `max_rows` rows on average, for a column B of one value or of values that hardly repeat, and
+    where D is less than a half.
     """
     is_known = table.b != 0
     group, n = np.unique(table.a[is_known], return_inverse=True)[1], table.n[is_known]
@@ -255,7 +256,8 @@ def dependence(
         return 0.0
     agreement = (most - 1).sum() / max(1, (total - 1).sum())
     whole = (in_table.max() - 1) / (n_rows - 1)
-    return max(0.0, float((agreement - whole) / (1 - whole)))
+    # Where few rows agree, what most of them have is nothing to expect.
+    return max(0.0, float((agreement - whole) / (1 - whole))) if 2 * agreement >= 1 else 0.0
 
 
 def choose_pairs(

@@ -1,9 +1,15 @@
 """Look-alikes: rare texts that resemble a far more frequent text of the same column.
 
 Two texts resemble each other if they are equal but for case, spaces, accents and broken encoding,
-if one character of at least three is too many, missing, exchanged or in the place of its neighbour,
-or if two of at least ten are exchanged. Texts that differ in digits only are two numbers and no
-look-alikes. Words are compared as whole texts are, each with the words of the whole column.
+if one character is too many, missing, exchanged or in the place of its neighbour, or if two of at
+least ten are exchanged. Texts that differ in digits only are two numbers and no look-alikes. Codes
+of less than three characters differ by nature: one that is exchanged makes another code, and one
+too many or too few is a slip only where at least three frequent texts resemble the same code.
+Words are compared as whole texts are, each with the words of the whole column.
+
+A text that occurs c times is a slip beside one that occurs C times if C is at least 4 c, and if
+c² is at most C, times the number of frequent texts that resemble the same one: where slips are
+many, each may occur often.
 
 How likely it is that a text is right that occurs c times beside one that occurs C times: with g the
 share of the column's frequent texts that resemble another frequent text (LANE and LAKE),
@@ -16,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import cached_property, lru_cache
@@ -114,6 +120,7 @@ class Dictionary:
         frequent.sort(key=lambda text: (-counts[text], text))
         self.frequent = [t for t in frequent if len(t) <= settings.longest][: settings.most]
         self._most = max(map(counts.__getitem__, self.frequent), default=0)
+        self._slips: Counter[str] = Counter()  # how many frequent texts resemble a text
         self._equal: dict[str, list[str]] = defaultdict(list)
         self._bare: dict[str, str] = {}  # folded texts without digits
         for text in self.frequent:
@@ -121,6 +128,8 @@ class Dictionary:
             self._equal[folded].append(text)
             self._bare[folded] = _DIGITS.sub("", folded)
         self._bares = set(self._bare.values())
+        self._slips.update(filter(None, map(self._beside_which, self.frequent)))
+        self._most_slips = max(self._slips.values(), default=0)
         comparable = [self._has_equals(text) for text in self.frequent if not self.find(text)]
         self.discount = 1 - sum(comparable) / (len(comparable) + 1)
 
@@ -139,7 +148,7 @@ class Dictionary:
         """
         near: dict[Key, dict[str, list[str]]] = {}
         for folded, bare in self._bare.items():
-            for key in (*_shortened(folded, self._settings.shortest), *self._parts(folded)):
+            for key in (*_shortened(folded), *self._parts(folded)):
                 near.setdefault(key, {}).setdefault(bare, []).append(folded)
         return near
 
@@ -155,8 +164,11 @@ class Dictionary:
             near = {other for other in parts if differ_in_two(folded, other)}
             lengths = (len(folded) - 1, len(folded), len(folded) + 1)
             if any(half in self._halves for length in lengths for half in _halves(folded, length)):
-                shortened = self._beside(_shortened(folded, self._settings.shortest), bare)
-                near |= {other for other in shortened if differ_by_one(folded, other)}
+                for other in self._beside(_shortened(folded), bare):
+                    # Short codes of one length differ in one character by nature.
+                    is_code = len(other) == len(folded) < self._settings.shortest
+                    if differ_by_one(folded, other) and not (is_code and other != folded[::-1]):
+                        near.add(other)
             found.update(each for other in near for each in self._equal[other])
         return sorted(found, key=lambda each: (-self._counts[each], each))
 
@@ -174,15 +186,34 @@ class Dictionary:
 
     def find(self, text: str) -> str | None:
         """Return the most frequent text that a text resembles, if it is far more frequent."""
-        if not self._is_far(self._counts.get(text, 1), self._most):  # as most texts are
+        count = self._counts.get(text, 1)
+        if not self._is_far(count, self._most, self._most_slips):  # as most texts are
             return None
-        best = next(iter(self.resembling(text)), None)
-        far = best is not None and self._is_far(self._counts.get(text, 1), self._counts[best])
+        found = self.resembling(text)
+        best = next((other for other in found if not self._is_other_code(text, other)), None)
+        far = best is not None and self._is_far(count, self._counts[best], self._slips[best])
         return best if far else None
 
-    def _is_far(self, count: int, other: int) -> bool:
-        """Say whether a text is far more frequent than another; what occurs often is no slip."""
-        return other >= max(self._settings.ratio, count) * count
+    def _is_other_code(self, text: str, other: str) -> bool:
+        """Say whether two texts are short codes: that they resemble each other is a chance."""
+        ends = fold(text), fold(other)
+        is_short = min(map(len, ends)) < self._settings.shortest and len({*ends}) > 1
+        return is_short and self._slips[other] < self._settings.min_count
+
+    def _beside_which(self, text: str) -> str | None:
+        """Return the most frequent text that a text resembles, if it is more frequent."""
+        if not self._is_far(self._counts.get(text, 1), self._most, math.inf):
+            return None
+        best = next(iter(self.resembling(text)), None)
+        times = self._settings.ratio * self._counts.get(text, 1)
+        return best if best is not None and self._counts[best] >= times else None
+
+    def _is_far(self, count: int, other: int, n_slips: float) -> bool:
+        """Say whether a text is far more frequent than another, which so many resemble.
+
+        What occurs often is no slip, but where slips are many, each may occur more often.
+        """
+        return other >= self._settings.ratio * count and other * max(1, n_slips) >= count * count
 
     def look_alike(self, text: str) -> LookAlike | None:
         """Return what a text resembles and how likely it is nevertheless right."""
@@ -205,8 +236,11 @@ class Dictionary:
         return tuple((text, self._counts[text]) for text in sorted({*self.frequent, *rare}))
 
     def _has_equals(self, text: str) -> bool:
-        count, others = self._counts[text], map(self._counts.__getitem__, self.resembling(text))
-        return any(not self._is_far(*sorted((count, other))) for other in others)
+        for other in self.resembling(text):
+            rare, frequent = sorted((text, other), key=self._counts.__getitem__)
+            if not self._is_far(self._counts[rare], self._counts[frequent], self._slips[frequent]):
+                return True
+        return False
 
 
 def _halves(folded: str, length: int) -> tuple[tuple[int, str], tuple[int, str]]:
@@ -215,11 +249,9 @@ def _halves(folded: str, length: int) -> tuple[tuple[int, str], tuple[int, str]]
     return (length, folded[:half]), (-length, folded[len(folded) - half :])
 
 
-def _shortened(folded: str, shortest: int) -> set[str]:
-    """Return a text and all that is left of it without one character."""
-    if len(folded) < shortest:
-        return set()
-    return {folded, *(folded[:k] + folded[k + 1 :] for k in range(len(folded)))}
+def _shortened(folded: str) -> set[str]:
+    """Return a text and all that is left of it without one character, if that is anything."""
+    return {folded, *(folded[:k] + folded[k + 1 :] for k in range(len(folded)))} - {""}
 
 
 @kernel

@@ -46,7 +46,7 @@ class LookAlikes:
     most: int = 2000  # the most frequent ones of a column at most,
     longest: int = 100  # none of more characters,
     ratio: float = 4.0  # and they occur at least this many times as often as their look-alikes.
-    shortest: int = 3  # shorter texts, such as codes of states, differ in one character by nature
+    shortest: int = 3  # shorter texts of one length, such as codes of states, resemble nothing
     two_from: int = 10  # and texts shorter than this in two
     shortest_word: int = 4  # letters of a word that is compared as a text of its own, at least
 
@@ -57,7 +57,7 @@ class Determined:
 
     # A column determines another one as far as it removes the other's exceptions from its most
     # frequent value: completely is 1.
-    least: Share = 0.5
+    least: Share = 0.4
     min_repeats: float = 3.0  # the least rows of its values, on average
     most: int = 5  # the columns that speak about another one at most
     prior: float = 2.0  # the rows as which the exceptions of all other groups count in a group

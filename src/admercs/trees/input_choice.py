@@ -97,9 +97,7 @@ class InputChoice:
         """Return the purities that splits on nominal inputs reach."""
         target = self._target
         hist = np.zeros(look.offsets[-1] * target.width, np.int32)
-        add_rows(
-            self._codes, look.columns, rows, values, target.width, look.offsets, False, hist
-        )
+        add_rows(self._codes, look.columns, rows, values, target.width, look.offsets, False, hist)
         pure = np.full(len(look.columns), NOTHING)
         room = room_for(target.width, int(np.diff(look.offsets).max()))
         best_subset(

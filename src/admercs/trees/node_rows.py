@@ -71,9 +71,7 @@ class NodeRows:
             add_moments(codes, look.columns, rows, values, look.offsets, hist)
         else:
             is_whole = len(rows) == codes.shape[1]
-            add_rows(
-                codes, look.columns, rows, values, target.width, look.offsets, is_whole, hist
-            )
+            add_rows(codes, look.columns, rows, values, target.width, look.offsets, is_whole, hist)
         return Counted(len(rows), hist, totals)
 
     def mark_leaves(self, number: ShortInts, leaf_of_row: Array) -> None:
