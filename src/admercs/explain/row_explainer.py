@@ -315,7 +315,8 @@ class RowExplainer:
         if attribute is None or self.access.columns[attribute].display not in ("number", "integer"):
             return StatedSource(name)
         words = self.words.column(attribute)
-        return StatedSource(name, lambda text: words.value_text(float(text) - words.column.origin))
+        origin = words.column.origin
+        return StatedSource(words.name, lambda text: words.value_text(float(text) - origin))
 
     def _broken(self, reason: Reason, relation: int, attribute: int, values: Floats) -> Reason:
         """Add the other columns of a relation that a row breaks, and how it does."""
