@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from admercs import ADMERCS
 from admercs.explain import Explanations
 from admercs.explain.access import ModelAccess
+from admercs.explain.stated_words import visible
 from tests.explain.conftest import mixed_table
 from tests.explain.truth import check_additive, check_all, each
 
@@ -141,7 +142,7 @@ def test_only_new_rows_are_more_anomalous_than_all_training_rows(model, table) -
     assert not any(row.beyond_training for row in model.explain(table, top=0))
     oddest = max(model.explain(table, top=0), key=lambda row: row.evidence)
     assert "than all other rows of the table" in str(oddest)
-    odder = table.loc[[oddest.label]].assign(**{"pay (kEUR)": 9e5})
+    odder = table.loc[[oddest.label]].assign(**{"pay (kEUR)": 9e5, "age": 900})
     (row,) = model.explain(odder)
     assert row.beyond_training
     assert "more anomalous than all training rows" in str(row)
@@ -185,3 +186,8 @@ def test_a_row_is_not_said_to_be_like_itself() -> None:
     ]
     assert told
     assert all(rows and label not in rows for label, rows in told)
+
+
+def test_spaces_that_would_be_overlooked_are_shown_in_quotation_marks() -> None:
+    texts = ["Sweden  Worcester", "Sweden ", "Sweden Worcester"]
+    assert [visible(text) for text in texts] == ['"Sweden  Worcester"', '"Sweden "', texts[2]]

@@ -108,8 +108,13 @@ def test_comparing_agrees_with_counting() -> None:
 
 
 def test_only_what_a_row_has_beyond_the_typical_row_is_passed_on() -> None:
-    found = passed_on(np.array([[1.0, 3.0], [0.5, 0.5]]), typical=2.0) / UNIT
+    found = passed_on(np.array([[1.0, 3.0], [0.5, 0.5]]), typical=2.0, most=9.0) / UNIT
     assert found.tolist() == [[0.5, 1.5], [0.0, 0.0]]
+
+
+def test_one_value_says_little_of_similar_rows_however_odd_it_is() -> None:
+    found = [passed_on(np.array([[1.0, x]]), typical=0.0, most=2.0) / UNIT for x in (2.0, 9.0)]
+    assert found[0].tolist() == found[1].tolist() == [[1.0, 2.0]]
 
 
 def test_the_weight_is_the_root_of_the_correlation() -> None:
@@ -136,7 +141,8 @@ def test_what_is_passed_on_is_the_evidence_of_patterns_beyond_the_typical_row(
     said = np.where(np.isnan(values), np.minimum(parts.pattern, usual), parts.pattern)
     assert (said < parts.pattern).any()
     typical = np.median(parts.pattern.sum(axis=0))
-    expected = np.maximum(0, said.sum(axis=0) - typical)
+    beyond = np.maximum(0, said.sum(axis=0) - typical) / said.sum(axis=0)
+    expected = beyond * np.minimum(said, 2.0).sum(axis=0)
     excess = references(model).excess
     np.testing.assert_allclose(excess.sum(axis=1) / UNIT, expected, atol=2e-3)
     assert np.array_equal(excess, np.rint(excess))

@@ -102,9 +102,9 @@ def test_the_likelihood_is_the_formula():
     pareto = 0.02 * (1 + 0.25 * np.maximum(0, v - 3.0)) ** -4
     heavy = np.where(v > 3.0, pareto, 1.0)
     slack = np.exp(2.0)
-    expected = np.minimum(
-        np.maximum(mass, slack * light / mass), np.maximum(mass**2.5, slack * heavy / mass)
-    )
+    far = np.where(slack**2 * heavy < mass, np.maximum(mass**2.5, slack**2 * heavy), 1.0)
+    expected = np.minimum(np.maximum(mass, slack * light / mass), far)
+    assert 0 < np.count_nonzero(far < 1) < len(v)
     found = tail_likelihood(tail, n, v, settings)
     np.testing.assert_allclose(found, np.minimum(0.0, np.log(expected)), rtol=1e-9, atol=1e-12)
     without = tail_likelihood(tail._replace(heavy_scale=0.0), n, v, settings)
@@ -218,3 +218,29 @@ def test_a_code_for_missing_is_odd_however_many_rows_have_it():
     rank = np.argsort(np.argsort(-evidence[0]))
     assert np.median(rank[:20]) < 40
     assert evidence[0][:20].mean() > evidence[1][:20].mean() + 1
+
+
+def cells_of(column, step):
+    """Return the evidence of a column's values beside one of noise."""
+    noise = np.random.default_rng(1).normal(size=len(column))
+    method = replace(Method(), neighbours=None).change({"tail.step": step})
+    table = np.column_stack([column, noise])
+    return ADMERCS(method=method).fit(table).score_cells(table)[:, 0]
+
+
+@pytest.mark.parametrize(("low", "high"), [(2015, 2021), (0, 1)])
+def test_a_thousand_times_too_large_is_far_outside_of_few_values(low, high):
+    rng = np.random.default_rng(0)
+    year = np.where(rng.random(2000) < 0.6, high, rng.integers(low, high + 1, 2000)).astype(float)
+    year[:5] = 1000 * high
+    found, before = cells_of(year, 0.25), cells_of(year, 0.0)
+    assert found[:5].min() > 10
+    assert before[:5].max() < 6
+    np.testing.assert_array_equal(found[5:], before[5:])
+
+
+def test_a_column_of_which_most_rows_share_a_value_has_no_bulk():
+    rng = np.random.default_rng(0)
+    gains = np.where(rng.random(2000) < 0.92, 0.0, rng.lognormal(8, 1, 2000))
+    gains[0] = 99_999
+    np.testing.assert_array_equal(cells_of(gains, 0.25), cells_of(gains, 0.0))

@@ -185,7 +185,12 @@ def outer_values(value: Floats, weight: Ints, row: int, width: float, shares: Sh
     wanted = row << np.arange(N_RANKS, dtype=np.int64)
     for side, ordered, rows in ((0, value[::-1], weight[::-1]), (1, value, weight)):
         inner, total = np.cumsum(rows), int(rows.sum())
-        out[side, : len(shares)] = ordered[np.searchsorted(inner, (1 - np.array(shares)) * total)]
+        quantiles = ordered[np.searchsorted(inner, (1 - np.array(shares)) * total)]
+        for k in range(1, len(shares)):
+            # A value between two cells is counted in both.
+            if abs(quantiles[k] - quantiles[k - 1]) < 1.5 * width:
+                quantiles[k] = quantiles[k - 1]
+        out[side, : len(shares)] = quantiles
         ranks = wanted[wanted <= shares[1] * total]
         from_end = ordered[::-1][np.searchsorted(np.cumsum(rows[::-1]), ranks)]
         outwards = width if side else -width

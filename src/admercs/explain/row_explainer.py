@@ -27,7 +27,12 @@ from admercs.explain.records import (
 )
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
-from admercs.explain.stated_words import StatedSource, cut, stated_expectation, stated_sentence
+from admercs.explain.stated_words import (
+    StatedSource,
+    stated_expectation,
+    stated_sentence,
+    visible,
+)
 from admercs.pipeline.repair_search import Repaired, Replacement
 
 if TYPE_CHECKING:
@@ -256,7 +261,7 @@ class RowExplainer:
             reason = make(conditions=(), likelihood=likelihood)
             return self._broken(reason, relation, attribute, values)
         typical = self.words.typical(view.node, own)
-        shown = self._time(attribute, values) if cell is None else cut(cell.texts[0] or "")
+        shown = self._time(attribute, values) if cell is None else visible(cell.texts[0] or "")
         text = self._pattern(who, view.node, own, typical, (raw, shown))
         text += self._either(view, others, evidence)
         value_text = shown or make.keywords["value_text"]

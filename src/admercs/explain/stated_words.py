@@ -23,6 +23,11 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
+def visible(text: str) -> str:
+    """Return a text as it is, in quotation marks where spaces would be overlooked."""
+    return f'"{cut(text)}"' if "  " in text or text != text.strip() else cut(text)
+
+
 def shortened(text: str) -> str:
     """Return a text of a list, the end of a long one left out."""
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"

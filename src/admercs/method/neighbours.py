@@ -247,12 +247,15 @@ def make_references(settings: Neighbours, ranks: RankDistance, told: Told) -> Re
     )
 
 
-def passed_on(cells: Floats, typical: float) -> Floats:
-    """Return the evidence of each column beyond a typical row's, in fixed point."""
+def passed_on(cells: Floats, typical: float, most: float) -> Floats:
+    """Return the evidence of each column beyond a typical row's, in fixed point.
+
+    No value passes on more than `most`: one that is far out says no more about similar rows.
+    """
     evidence = cells.sum(axis=1)
     beyond = np.maximum(0.0, evidence - typical)
     share = np.divide(beyond, evidence, out=np.zeros_like(evidence), where=beyond > 0)
-    return np.rint(cells * (UNIT * share)[:, None])
+    return np.rint(np.minimum(cells, most) * (UNIT * share)[:, None])
 
 
 def moments(own: Floats, other: Floats, middle: float) -> list[int]:

@@ -219,6 +219,9 @@ class Tail:
     far: Inner = 0.02
     slack: float = 3.0  # log of the factor by which a value must be rarer than its tail predicts
     power: float = 3.0  # with S the share of rows at or beyond a value, ω is at least S ** power
+    # Quantiles that are the same are moved apart by this share of the width between the second ones
+    # of the lower and of the upper side.
+    step: Share = 0.25
     min_rows: int = 5  # the least rows beyond `near`, and half of those beyond `far`
     # In a leaf a lone value lies on a kernel of this width in bandwidths: √(2π), and a little more
     # for its heavy part.
@@ -315,6 +318,7 @@ class Neighbours:
     # How much the excess evidence of the nearest rows counts if it agrees completely with the rows'
     # own evidence; 0: it does not count.
     weight: float = 4.0
+    most: Positive = 2.0  # the most evidence of a value that is passed on
     min_rows: int = 20  # a table of fewer rows has no neighbours, …
     min_columns: int = 3  # … and one of fewer columns no neighbour evidence
     isolation: Isolation | None = field(default_factory=Isolation)

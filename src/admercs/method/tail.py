@@ -6,7 +6,10 @@ beyond. Two tails predict it from the column's inner quantiles: an exponential o
 beyond which 50% and 10% of the rows lie, and a generalised Pareto one, H, through those of 50, 10
 and 2% (Pickands 1975). Where far fewer rows are expected out there than there are,
 
-    ω = min( max(S, e³ L / S), max(S³, e³ H / S) ).
+    ω = max(S, e³ L / S),    and where e⁶ H < S    ω = max(S³, e⁶ H).
+
+Quantiles that are the same are moved apart by a quarter of the width between the 10% quantiles of
+both sides: a column half of which is one value, such as a year, has tails, too.
 
 So `-999` in twenty of 5,000 rows is odd, an age of 455 years is odder still, and the largest values
 of a column with a heavy tail are not.
@@ -136,15 +139,16 @@ class SideTail(NamedTuple):
 
 
 def draw_tail(
-    quantiles: list[float], ranks: Floats, n: int, settings: Tail, step: float = 0.0
-) -> SideTail | None:
+    quantiles: list[float], ranks: Floats, n: int, settings: Tail, step: float = 0.0,
+    alike: float = 0.0,
+) -> SideTail | None:  # fmt: skip
     """Draw the tails through three quantiles; None where there are too few rows or no spread.
 
-    Quantiles that are less than `step` apart are moved outwards.
+    Quantiles that are less than `step` apart are moved outwards, by `alike` if they are the same.
     """
     middle, near, far = quantiles
-    near = max(near, middle + step)
-    far = max(far, near + step)
+    near = max(near if near > middle else middle + alike, middle + step)
+    far = max(far if far > near else near + alike, near + step)
     if n * settings.near < settings.min_rows or not 0 < near - middle < math.inf:
         return None
     step = math.log(settings.middle / settings.near)
@@ -171,7 +175,8 @@ def tail_likelihood(tail: SideTail, n: int, v: Floats, settings: Tail) -> Floats
             falls = np.log1p(tail.heavy_shape * z) / tail.heavy_shape if tail.heavy_shape else z
             heavy = np.where(v > tail.heavy_from, math.log(settings.far) - falls, 0.0)
         light = np.maximum(mass, light - mass + settings.slack)
-        heavy = np.maximum(settings.power * mass, heavy - mass + settings.slack)
+        heavy += 2 * settings.slack
+        heavy = np.where(heavy < mass, np.maximum(settings.power * mass, heavy), 0.0)
     return np.minimum(0.0, np.minimum(light, heavy))
 
 
@@ -199,12 +204,16 @@ class TailStep:
         n = (likelihoods.n - likelihoods.n_missing)[slots].tolist()
         k = len(settings.shares)
         outer = likelihoods.outer.reshape(len(n), 2, k + N_RANKS) * np.array([[-1.0], [1.0]])
+        with np.errstate(invalid="ignore", over="ignore"):
+            bulk = np.nan_to_num(outer[:, :, 1].sum(axis=1))
+        alike = [0.0 if m in steps else settings.step * w for m, w in enumerate(bulk.tolist())]
+        apart = [(steps.get(m, 0.0), same) for m, same in enumerate(alike)]
         # Per column: the sign that mirrors each side, its tail, and where it may be odd.
         self._sides = {
             m: [
                 (sign, tail, tail.odd_from(n[m], of[m]), n[m], of[m])
                 for sign, side in zip((-1.0, 1.0), sides, strict=True)
-                if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], of[m], steps.get(m, 0)))
+                if (tail := draw_tail(side[:k].tolist(), side[k:], n[m], of[m], *apart[m]))
             ]
             for m, sides in enumerate(outer)
         }

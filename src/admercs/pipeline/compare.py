@@ -62,6 +62,7 @@ class Wanted(NamedTuple):
     keys: Keys
     most: Ints  # how often
     typical: float  # the evidence of the median row
+    passed: float  # the most evidence of a value that is passed on
 
 
 def rank_columns(model: Model, binning: Binning, code_counts: Sequence[Ints]) -> RankDistance:
@@ -77,7 +78,8 @@ def find_references(
     sample: ReferenceSample = rows.merge(merge_keys, some)
     drawn = draw(sample.times, n_references(settings, model.n_rows, ranks.n_compared))
     chosen, most = np.unique(drawn, return_counts=True)
-    wanted = Wanted(sample.keys[chosen], most, float(rows.quantiles(kept.base, MIDDLE)[0]))
+    typical = float(rows.quantiles(kept.base, MIDDLE)[0])
+    wanted = Wanted(sample.keys[chosen], most, typical, settings.most)
     parts = kept.codes, kept.leaves, kept.keys, rows.first_rows()
     told = rows.read("references", told_of_piece, *parts, shared=(kept.model, wanted))
     return make_references(settings, ranks, rows.merge(merge_told, told))
@@ -97,7 +99,7 @@ def told_of_piece(
         plain = scorer.plain(parts, block)
         # That a value does not fit the others of its row says nothing about rows like it.
         cells.append(np.where(parts.speaker == RELATION, 0.0, plain).T)
-    excess = passed_on(np.concatenate(cells), wanted.typical)
+    excess = passed_on(np.concatenate(cells), wanted.typical, wanted.passed)
     return Told(wanted.most, excess, codes[:, here].T, reference, here + first).first()
 
 
