@@ -49,7 +49,9 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
     log_omega = views.log_omega
     gaps = list(_gaps(views))
     for m in np.flatnonzero(has_marginal).tolist():
-        views.speaker[m][views.marginal[m] < log_omega[m]] = MARGINAL
+        # A relation that speaks, the largest mark, has silenced the table. A mask would take longer.
+        lower = (views.marginal[m] < log_omega[m]).view(np.uint8)
+        np.maximum(views.speaker[m], np.uint8(MARGINAL) * lower, out=views.speaker[m])
         np.minimum(log_omega[m], views.marginal[m], out=log_omega[m])
     if isinstance(evidence, NoisyOr):
         return noisy_or(log_omega, evidence.gamma_delta)

@@ -265,12 +265,13 @@ def leave_out(
     omissions: dict[int, Omission],
 ) -> dict[int, LeafRows]:  # fmt: skip
     """Return the rows of some leaves, and what is left out of the evidence about them."""
-    scorer, found = model.once(Scorer), {}
+    scorer, found, is_in = model.once(Scorer), {}, np.zeros(table.n_rows, np.bool_)
     for leaf, (columns, share) in omissions.items():
         rows = leaves.rows_in(model.forest.below(leaf))
+        is_in[rows] = True
         left = 1 - (share or 0.0) * len(columns) / model.forest.n_trees
         found[leaf] = LeafRows(rows, np.empty(len(rows)), left)
-    some = np.unique(np.concatenate([each.rows for each in found.values()]))
+    some = np.flatnonzero(is_in)
     for start in range(0, len(some), BLOCK):
         here = some[start : start + BLOCK]
         values = table.some(here)
