@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,10 +94,10 @@ def _read_continuous(
         entry = floor
         # Where one segment follows another, rounding must not leave a crack between them.
         if 0.999 <= position < beyond:
-            place: Any = np.float64(np.int64(position))
-            place = last if place > last else place if place > 1.0 else 1.0
+            place = np.int64(position if position < last else last)
+            place = place if place > 1 else np.int64(1)
             t = position - place
-            p = np.uint64(begin + np.int64(place))
+            p = np.uint64(begin + place)
             outer = table[p + two] * (t + 1) - table[p - one] * (t - 2)
             inner = table[p] * (t - 1) - table[p + one] * t
             read = outer * t * (t - 1) * _SIXTH + inner * (t + 1) * (t - 2) * 0.5

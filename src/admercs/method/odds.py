@@ -49,7 +49,7 @@ def pattern_evidence(views: BlockViews, has_marginal: Bools, evidence: Odds | No
     log_omega = views.log_omega
     gaps = list(_gaps(views))
     for m in np.flatnonzero(has_marginal).tolist():
-        # A relation that speaks, the largest mark, has silenced the table. A mask would take longer.
+        # A relation that speaks has the largest mark, and has silenced the table. Masks are slower.
         lower = (views.marginal[m] < log_omega[m]).view(np.uint8)
         np.maximum(views.speaker[m], np.uint8(MARGINAL) * lower, out=views.speaker[m])
         np.minimum(log_omega[m], views.marginal[m], out=log_omega[m])

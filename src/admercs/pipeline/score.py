@@ -314,7 +314,7 @@ def score_strongest(
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return the evidence of each row, that of its oddest value alone, and its plain evidence.
 
-    Plain evidence has the usual odds, see `plain_evidence`.
+    Plain evidence has the usual odds, see `plain_evidence`; it is found where keys are wanted.
     `keys` receives the keys of the rows (see `row_keys`), and `above` how many values have
     how much evidence (see `credit`), where these are wanted.
     """
@@ -329,7 +329,7 @@ def score_strongest(
         parts = scorer.score(block, leaf, cells=False)
         evidence[start:stop] = parts.evidence()
         strongest[start:stop] = parts.pattern.max(axis=0)
-        plain = scorer.plain(parts, block)
+        plain = parts.pattern if keys is None else scorer.plain(parts, block)
         if plain is parts.pattern:
             base[start:stop] = evidence[start:stop]
         else:
