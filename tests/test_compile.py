@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import subprocess
@@ -163,3 +164,16 @@ def test_bounds_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_BOUNDSCHECK": "1"}
     child = [sys.executable, "-c", BEYOND]
     assert subprocess.check_output(child, env=env, text=True) == "out of bounds\n"
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_garbage_is_collected_again_after_compiling(is_enabled: bool) -> None:
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        assert kernel(half)(3.0) == 1.5
+        assert gc.isenabled() == is_enabled
+        with pytest.raises(numba.core.errors.TypingError):
+            kernel(element)(1.0, 2.0)  # what cannot be compiled
+        assert gc.isenabled() == is_enabled
+    finally:
+        gc.enable()
