@@ -67,9 +67,9 @@ spark: $(VENV)/.installed-test $(VENV)/.installed-spark
 scale: $(VENV)/.installed-dask
 	$(BIN)/python benchmarks/scale.py
 
-# Damaged model files and random tables, in processes whose compiled code checks its bounds.
+# Damaged files of models and tables, and random tables, in processes whose compiled code checks its bounds.
 fuzz: $(VENV)/.installed-test
-	$(BIN)/python -m tests.fuzz --files $(or $(FILES),2000) --headers $(or $(HEADERS),2000) --tables $(or $(TABLES),2000)
+	$(BIN)/python -m tests.fuzz --files $(or $(FILES),2000) --headers $(or $(HEADERS),2000) --sources $(or $(SOURCES),2000) --tables $(or $(TABLES),2000)
 
 # The tests at the lowest declared and at the newest versions of all dependencies, in environments of
 # their own: `make bounds TESTS=tests/table`. Downloads about 3 GB.

@@ -1,4 +1,4 @@
-"""Damaged model files and random tables: nothing crashes, reads out of bounds or raises in vain.
+"""Damaged files and random tables: nothing crashes, reads out of bounds or raises in vain.
 
 ``python -m tests.fuzz --files 10000 --tables 10000`` runs them in child processes whose compiled
 code checks its bounds; each case depends on its number only. A short part runs with the tests.
@@ -33,6 +33,9 @@ import numpy as np
 import pandas as pd
 
 from admercs import ADMERCS, inspect
+from admercs.cli.csvfile import ReadOptions
+from admercs.cli.errors import UserError
+from admercs.cli.reader import open_table
 from admercs.explain import RowExplanation
 from admercs.explain.plots import plot_cells, plot_context, plot_row
 from admercs.facets import prepare
@@ -44,6 +47,7 @@ from admercs.pipeline.rows import RowsInMemory
 from admercs.table import read_frame
 from tests.damaged_headers import all_changes, change_place, change_some, header_text
 from tests.random_tables import in_another_library, other_rows, random_table
+from tests.table_files import make_files
 
 Members = dict[str, Any]  # arrays, and the header as a dict
 BATCH = 500  # cases of a child process
@@ -441,6 +445,29 @@ def _odd_rows(table: pd.DataFrame) -> pd.DataFrame:
 # ------------------------------------------------------------------------------------------ tables
 
 
+class Sources:
+    """Damaged files of tables in all formats, as the command line reads them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.samples = [(path.name, path.read_bytes()) for path in make_files(folder)]
+
+    def run(self, number: int) -> str:
+        """Damage a file and read it."""
+        rng = np.random.default_rng(number)
+        turn, sample = divmod(number, len(self.samples))
+        name, content = self.samples[sample]
+        path = self.folder / f"damaged-{name}"
+        for _ in range(rng.choice([1, 1, 2, 5]) if turn else 0):
+            content = change_bytes(content, rng) if content else content
+        path.write_bytes(content)
+        try:
+            with open_table([str(path)], ReadOptions()) as table:
+                return "used" if table.read(10_000)[1] else "empty"
+        except UserError:
+            return "refused"
+
+
 # What a table is refused with: the column is named, or there is none to name.
 REFUSED = re.compile(r"Column '|column '|No column can be used|columns .* several types")
 
@@ -532,7 +559,12 @@ def check_orders(
 
 # ----------------------------------------------------------------------------------------- running
 
-CASES: dict[str, Callable[[Path], Any]] = {"files": Damaged, "headers": Headers, "tables": Random}
+CASES: dict[str, Callable[[Path], Any]] = {
+    "files": Damaged,
+    "headers": Headers,
+    "sources": Sources,
+    "tables": Random,
+}
 
 
 def run_batch(kind: str, first: int, stop: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import csv
+import errno
 import gzip
 import io
 import lzma
@@ -104,6 +105,16 @@ class Source:
         return f"cannot read {self.name}: {'. '.join([head, *lines[1:3]])}."
 
 
+def check_encoding(name: str) -> None:
+    """Raise a UserError unless there is an encoding of this name, and it is one of texts."""
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):
+        raise UserError(
+            f"there is no encoding {name!r}. Common ones: utf-8, latin-1, utf-16."
+        ) from None
+
+
 def is_zip(path: Path) -> bool:
     """Return whether a file is a zip archive."""
     if not path.is_file():
@@ -112,13 +123,15 @@ def is_zip(path: Path) -> bool:
         return stream.read(4) == ZIP
 
 
+def names_in_zip(path: Path) -> list[str]:
+    """Return the names of the files in a zip archive."""
+    with unpacking(path, UnicodeError), zipfile.ZipFile(path) as archive:
+        return [each.filename for each in archive.infolist() if not each.is_dir()]
+
+
 def only_member(path: Path) -> str:
     """Return the name of the only file in a zip archive, or say what else it holds."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [each.filename for each in archive.infolist() if not each.is_dir()]
-    except zipfile.BadZipFile as error:
-        raise UserError(f"{path} is damaged or was cut short: {error}.") from error
+    names = names_in_zip(path)
     names = [name for name in names if not name.startswith("__MACOSX/")]
     if len(names) != 1:
         raise UserError(
@@ -129,16 +142,26 @@ def only_member(path: Path) -> str:
 
 
 def _open_zip(path: Path, _: str) -> IO[bytes]:
-    return zipfile.ZipFile(path).open(only_member(path))
+    with unpacking(path, UnicodeError):
+        return zipfile.ZipFile(path).open(only_member(path))
 
 
-ZIP = b"PK\x03\x04"
+# What unpacking raises on arbitrary bytes; RuntimeError: a password, or an unknown compression.
+_DAMAGE: tuple[type[Exception], ...] = (
+    EOFError,
+    OSError,
+    RuntimeError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"(\xb5/\xfd"
 # What opens a compressed file, by its first bytes.
 _UNPACKERS: dict[bytes, Any] = {
-    b"\x1f\x8b": gzip.GzipFile,
+    GZIP: gzip.GzipFile,
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ": lzma.LZMAFile,
-    b"(\xb5/\xfd": lambda path, _: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
+    ZSTD: lambda path, _: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
     ZIP: _open_zip,
 }
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # at the beginning of a file in UTF-16
@@ -146,15 +169,21 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # at the beginning of a fil
 
 def open_binary(path: Path) -> IO[bytes]:
     """Open a file, compressed or not, by what its first bytes say."""
-    with path.open("rb") as start:
-        magic = start.read(6)
-    unpack = next((_UNPACKERS[known] for known in _UNPACKERS if magic.startswith(known)), open)
-    opened: IO[bytes] = unpack(path, "rb")
+    opened: IO[bytes] = _UNPACKERS.get(_packed_as(path), open)(path, "rb")
     return opened
 
 
+def _packed_as(path: Path) -> bytes:
+    """Return the first bytes that tell how a file is compressed; none if it is not."""
+    with path.open("rb") as start:
+        magic = start.read(6)
+    return next(filter(magic.startswith, _UNPACKERS), b"")
+
+
 @contextmanager
-def open_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> Iterator[IO[str]]:
+def open_text(
+    path: Path, encoding: str = "utf-8", errors: str = "strict"
+) -> Iterator[io.TextIOWrapper]:
     """Open a text file, compressed or not; say what is wrong in it."""
     # A byte order mark is no part of the first column's name.
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
@@ -171,12 +200,13 @@ def open_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> It
 
 
 @contextmanager
-def unpacking(path: Path) -> Iterator[None]:
+def unpacking(path: Path, *more: type[Exception]) -> Iterator[None]:
     """Say what is wrong with a compressed file while it is read."""
     try:
         yield
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        if getattr(error, "errno", None) is not None:  # an error of the system
+    except _DAMAGE + more as error:
+        # An error of the system; but one of seeking before the start is the archive's.
+        if getattr(error, "errno", None) not in (None, errno.EINVAL):
             raise
         raise UserError(f"{path} is damaged or was cut short: {error}.") from error
 
@@ -185,12 +215,6 @@ def prepare_csv(
     name: str, paths: Sequence[Path], reading: ReadOptions, copies: Iterator[Path]
 ) -> tuple[list[Path], dict[Path, CsvLayout]]:
     """Return files that DuckDB can read, and how they are laid out: all as the first one."""
-    try:
-        codecs.lookup(reading.encoding or "utf-8")
-    except LookupError:
-        raise UserError(
-            f"there is no encoding {reading.encoding!r}. Common ones: utf-8, latin-1, utf-16."
-        ) from None
     encodings = [_encoding_of(path, reading.encoding) for path in paths]
     plain = [_plain_csv(*each, copies) for each in zip(paths, encodings, strict=True)]
     delimiter = reading.delimiter
@@ -271,8 +295,7 @@ def _is_number(text: str) -> bool:
 def _encoding_of(path: Path, given: str | None) -> str:
     if given is None:
         # What is wrong with the file will be found out later.
-        wrong = (UserError, OSError, EOFError, zlib.error, lzma.LZMAError)
-        with suppress(*wrong), open_binary(path) as stream:
+        with suppress(UserError, *_DAMAGE), open_binary(path) as stream:
             return "utf-16" if stream.read(2) in _MARKS else "utf-8"
     return given or "utf-8"
 
@@ -287,9 +310,11 @@ def ending(path: Path) -> str:
 
 def _plain_csv(path: Path, encoding: str, copies: Iterator[Path]) -> Path:
     """Return the file itself, or a copy in UTF-8 with a compression that DuckDB can read."""
-    packed = path.suffix.lower() in (".bz2", ".xz") or is_zip(path)
-    if codecs.lookup(encoding).name == "utf-8" and not packed:
-        if path.suffix.lower() in COMPRESSED:
+    suffix = path.suffix.lower()
+    # DuckDB tells a compressed file by its ending, and knows two kinds.
+    expected = {".gz": GZIP, ".zst": ZSTD}.get(suffix, b"" if suffix not in COMPRESSED else None)
+    if codecs.lookup(encoding).name == "utf-8" and _packed_as(path) == expected:
+        if expected:
             # DuckDB ignores the check sum, and takes half a file for a whole: look for damage.
             with open_text(path, "latin-1") as text:
                 while text.read(1 << 20):
@@ -336,6 +361,9 @@ def _check_csv(path: Path, layout: CsvLayout) -> None:
                         "the fields (--delimiter)."
                     )
                 start = reader.line_num + 1
+            if isinstance(stream.newlines, tuple):
+                ends = " and ".join(map(repr, stream.newlines))
+                raise UserError(f"{path} has lines that end in {ends}: give all the same end.")
         except csv.Error as error:
             what = "a quote is not closed" if "end of data" in str(error) else str(error)
             raise UserError(f"{path}, line {start + skip}: {what}. Put the line right.") from error

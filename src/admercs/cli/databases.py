@@ -135,6 +135,7 @@ def table_in_sqlite(path: Path, wanted: str | None, copy: Path) -> tuple[str, st
     uri = f"{path.resolve().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("pragma trusted_schema = off")  # the file may be a stranger's
             found = connection.execute(
                 "select name from sqlite_master where type in ('table', 'view') "
                 "and name not like 'sqlite\\_%' escape '\\' order by name"

@@ -210,7 +210,7 @@ def _chosen_rows(scoring: Scoring) -> list[Any]:
     """Explain the rows the user asks for, in the order of the question."""
     options, table = scoring.options, scoring.table
     for text in options.row:
-        if not table.id and (not text.isdigit() or int(text) < 1):
+        if not table.id and (not text.isdecimal() or int(text) < 1):
             raise UserError(
                 f"--row {text}: rows are counted from 1. To ask by label, say which column holds "
                 "it with --id."

@@ -226,6 +226,11 @@ _share = _checked(
     "is neither auto nor between 0 and 0.5",
 )
 _score = _checked(float, lambda s: 0 <= s < 1, "is not a score from 0 up to, not including, 1")
+_size = _checked(
+    str,
+    re.compile(r"auto|\d+(\.\d+)? ?([kMGTP]i?)?B?", re.IGNORECASE).fullmatch,
+    "is no size, such as 4GB",
+)
 _word = _checked(str, str.strip, "is no word")
 _delimiter = _checked(
     lambda text: text.encode().decode("unicode_escape") if text.startswith("\\") else text,
@@ -237,7 +242,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "--contamination SHARE": {"type": _share, "default": "auto"},
     "--threshold SCORE": {"type": _score},
     "--dask": {"action": argparse.BooleanOptionalAction},
-    "--memory SIZE": {"default": "auto"},
+    "--memory SIZE": {"type": _size, "default": "auto"},
     "--seed SEED": {"type": _whole_number(0), "default": 0},
     "--table NAME": {"dest": "table_name"},
     "--delimiter C": {"type": _delimiter},

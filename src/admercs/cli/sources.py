@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -77,6 +77,9 @@ class SourceFinder:
 
     def find(self, sources: Sequence[str], reading: ReadOptions) -> Source:
         """Find out what is meant: a path, a pattern, a folder, an SQL query, or ``-``."""
+        if not all(sources):
+            raise UsageError("the name of a table is empty.")
+        csvfile.check_encoding(reading.encoding or "utf-8")
         if len(sources) == 1:
             if _QUERY.match(sources[0]) and not os.path.exists(_path(sources[0])):
                 return self._query(sources[0].strip().rstrip(";"), reading)
@@ -136,6 +139,9 @@ class SourceFinder:
         name = shown(path.name)
         if source == "-":
             path, name = self._spool(), "standard input"
+        elif os.path.exists(path) and path.is_fifo():  # of a shell, for instance: <(command)
+            with os_errors(source, "read"), path.open("rb") as stream:
+                path = self._copy(stream)
         elif os.path.isdir(path):
             return self._many(_in_folder(path), shown(path), reading)
         elif not os.path.exists(path) and glob.has_magic(source):
@@ -169,7 +175,7 @@ class SourceFinder:
             return path
         folder = next(self._copies)
         folder.mkdir()
-        copy = folder / Path(csvfile.only_member(path)).name
+        copy = folder / Path(csvfile.only_member(path)).name[-60:]  # names have a longest length
         with csvfile.unpacking(path), csvfile.open_binary(path) as packed, copy.open("wb") as out:
             shutil.copyfileobj(packed, out, 1 << 20)
         return copy
@@ -196,9 +202,13 @@ class SourceFinder:
             raise UserError(f"{what}: give a file, or pipe one in.")
         with suppress(OSError):  # it may have no number
             self.inputs.add(file_id(os.fstat(sys.stdin.fileno())))
+        return self._copy(sys.stdin.buffer)
+
+    def _copy(self, stream: IO[bytes]) -> Path:
+        """Copy what comes out of a pipe to a file."""
         path = next(self._copies)
-        with path.open("wb") as stream:
-            shutil.copyfileobj(sys.stdin.buffer, stream, 1 << 20)
+        with path.open("wb") as out:
+            shutil.copyfileobj(stream, out, 1 << 20)
         return path
 
     def _many(self, paths: Sequence[Path], name: str, reading: ReadOptions) -> Source:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import ipc
 
-from admercs.cli.csvfile import ReadOptions, header_row
+from admercs.cli.csvfile import ReadOptions, header_row, names_in_zip
 from admercs.cli.errors import UserError, listed
 from admercs.table.readings import MISSING
 
@@ -22,9 +21,8 @@ _MIDNIGHT = dt.time()
 def is_workbook(path: Path) -> bool:
     """Return whether a zip archive is a workbook, whatever its name."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-    except zipfile.BadZipFile:
+        names = names_in_zip(path)
+    except UserError:  # it is damaged
         return path.suffix.lower() in SHEETS
     return "content.xml" in names or any(name.startswith("xl/") for name in names)
 
@@ -33,7 +31,9 @@ def read_feather(path: Path) -> pa.Table:
     """Read a Feather file."""
     try:
         with pa.memory_map(str(path)) as stream:
-            return ipc.open_file(stream).read_all()
+            table = ipc.open_file(stream).read_all()
+        table.validate(full=True)  # else a damaged file would be read out of bounds
+        return table
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"cannot read {path}: {error}. It is damaged or was cut short.") from error
 
