@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 from pyarrow import ipc
@@ -127,3 +128,11 @@ def test_no_encoding_of_texts(tmp_path: Path, name: str) -> None:
 def test_a_name_that_is_empty_is_not_the_present_folder() -> None:
     with pytest.raises(UserError, match="name of a table is empty"):
         open_table([""], ReadOptions()).__enter__()
+
+
+def test_a_view_in_a_database_reads_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text(CSV)
+    with duckdb.connect(tmp_path / "d.duckdb") as database:
+        database.execute(f"create view v as from read_csv('{tmp_path}/secret.csv')")
+    with pytest.raises(UserError, match=r"cannot read d\.duckdb, v: Cannot access"):
+        read(tmp_path / "d.duckdb")
