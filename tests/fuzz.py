@@ -238,11 +238,10 @@ def explain(detector: ADMERCS, table: Any, rng: np.random.Generator) -> None:
 
 
 def some_rows(table: Any, rng: np.random.Generator) -> Any:
-    """Return at most 60 rows of a table of pandas or numpy, and all rows of any other."""
-    if not isinstance(table, pd.DataFrame | np.ndarray) or len(table) <= 60:
+    """Return at most 60 rows of a table of pandas; all where some may have other types."""
+    if not isinstance(table, pd.DataFrame) or "O" in {each.kind for each in table.dtypes}:
         return table
-    rows = rng.permutation(len(table))[:60]
-    return table.iloc[rows] if isinstance(table, pd.DataFrame) else table[rows]
+    return table.iloc[rng.permutation(len(table))[:60]]
 
 
 def draw(detector: ADMERCS, rows: list[RowExplanation], table: Any) -> None:
