@@ -252,3 +252,20 @@ def test_values_that_no_array_holds_are_refused():
     for values in (days, signals):
         with pytest.raises(ValueError, match=r"Column 'odd' .*cannot be read .* or leave it out"):
             read_frame(pd.DataFrame({"odd": values})).column(0)
+
+
+def test_rows_of_several_types_have_the_same_score_in_any_batch(rng):
+    odd = [1, "a", 7.0, Decimal("1.10"), True, dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, 3),
+           None, dt.time(3, 12), dt.timedelta(days=-1), np.datetime64("2024-03-01"), 2**70,
+           np.timedelta64(3, "h"), dt.datetime(2024, 1, 1, tzinfo=dt.UTC)]  # fmt: skip
+    values = np.empty(200, object)
+    values[:] = [odd[k] for k in rng.integers(0, len(odd), 200)]
+    table = pd.DataFrame({"x": rng.normal(size=200), "odd": pd.Series(values, dtype=object)})
+    detector = ADMERCS().fit(table)
+    assert detector.columns_[1].role == "nominal"
+    scores = detector.score_samples(table)
+    for value in odd:
+        rows = [k for k in range(200) if values[k] is value]
+        some = table.iloc[rows]
+        for batch in (some, {name: some[name].to_numpy() for name in some}):
+            assert detector.score_samples(batch).tolist() == scores[rows].tolist()

@@ -111,6 +111,9 @@ def prepare(frame: Frame, schema: Schema) -> Prepared:
     facets = [column.facet for column in schema.facets if column.facet is not None]
     names = [column.name for column in schema.facets]
     places = schema.check(frame)
+    for place, kind in zip(places, schema.kinds, strict=False):
+        if kind == "mixed":
+            frame.read_as_mixed(place)
     pairs = zip(places, schema.columns, strict=True)
     readings = {place: column.reading for place, column in pairs if column.reading is not None}
     read = TableReading(schema.rules, readings).frame(frame)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 
 from admercs.arrays import FEW_ROWS, Array, Bools, Ints
 from admercs.table.text_cells import TextCells
-from admercs.table.values import RawColumn, from_objects, from_times, zone_name
+from admercs.table.values import RawColumn, from_objects, from_times, is_null, zone_name
 
 _OBJECTS = (nw.Object, nw.Unknown, nw.Time, nw.Categorical, nw.Enum)
 # What is read as Python's objects: categories, and integers wider than any of numpy's.
@@ -56,6 +56,18 @@ class Frame:
         """Return some rows of a column, in ascending order."""
         stretch = self.column(position, int(rows[0]), int(rows[-1]) + 1)
         return stretch.rows(rows - rows[0])
+
+    def read_as_mixed(self, position: int) -> None:
+        """Take the values of a column for values of several types, whatever types these have."""
+        if self.texts(position) is None and self.column(position).kind != "mixed":
+            values = self._given(position)
+            series = isinstance(values, nw.Series)
+            values = text_objects(values) if series else values.astype(object)
+            raw = RawColumn(self.names[position], "mixed", values, is_null(values))
+            self._known[position] = raw
+
+    def _given(self, position: int) -> Any:
+        return self._table[:, position]
 
     def is_categorical(self, position: int) -> bool:
         """Return whether a column is nominal by its type in the table."""
@@ -114,6 +126,9 @@ class DictFrame(Frame):
         self.has_names = all(isinstance(name, str) for name in columns)
         self._known = dict(enumerate(map(from_array, self._columns.values(), self.names)))
         self._texts, self.read = {}, {}
+
+    def _given(self, position: int) -> Any:
+        return [*self._columns.values()][position]
 
     def take(self, rows: Ints) -> Frame:
         """Return some of the rows as a table of their own."""

@@ -21,7 +21,7 @@ _NUMBERS: set[Kind] = {"float", "integer", "boolean"}
 _DATES: set[Kind] = {"date", "datetime"}
 _TEXTS: set[Kind] = {"text", "mixed"}
 _FITS = dict.fromkeys(_NUMBERS, _NUMBERS) | dict.fromkeys(_DATES, _DATES)
-_FITS["mixed"] = _TEXTS | _NUMBERS
+_FITS["mixed"] = _TEXTS
 # What a kind is called in a message.
 _KIND_WORDS: dict[Kind, str] = {
     **dict.fromkeys(("float", "integer"), "numbers"),

@@ -104,10 +104,11 @@ def kind_of(type_: type) -> Kind | None:
 def first_of_other_kind(values: Array, kinds: set[Kind]) -> int:
     """Return the first row with a value (not missing) of none of the kinds; -1 without one."""
     others = np.array([kind_of(type(value)) not in kinds for value in values], bool)
-    return next(iter(np.flatnonzero(others & ~_missing(values)).tolist()), -1)
+    return next(iter(np.flatnonzero(others & ~is_null(values)).tolist()), -1)
 
 
-def _missing(values: Array) -> Bools:
+def is_null(values: Array) -> Bools:
+    """Return which of some objects stand for a missing value."""
     types = list(map(type, values))
     tests = {type_: test for type_ in set(types) if (test := _null_test(type_))}
     here = (t in tests and bool(tests[t](v)) for t, v in zip(types, values, strict=True))
@@ -129,7 +130,7 @@ def from_objects(values: Array, name: str) -> RawColumn:
     """Read an array of Python objects: numbers, text, dates, or a mixture."""
     if set(map(type, values)) == {str}:  # by far the most common case, and it needs no second look
         return RawColumn(name, "text", values)
-    missing = _missing(values)
+    missing = is_null(values)
     present = values[~missing]
     kinds = set(map(kind_of, set(map(type, present))))
     if None in kinds:
