@@ -99,7 +99,7 @@ def test_options_settle_what_is_ambiguous(table):
     assert findings["day", "reading"].text == "read as dates with day/month/year"
 
 
-@pytest.mark.parametrize("n", [2, 20])
+@pytest.mark.parametrize("n", [2, 20, 90])
 def test_codes_are_far_and_shared(n):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"x": rng.normal(50, 5, N), "z": rng.normal(0, 1, N)})

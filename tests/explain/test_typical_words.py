@@ -26,6 +26,20 @@ def test_a_value_shared_by_many_rows_is_said_as_it_is() -> None:
     assert low <= 0 <= high
 
 
+@pytest.mark.parametrize("n", [3, 9, 30])
+@pytest.mark.parametrize("code", ["9999-12-31", "1800-01-01"])
+def test_a_group_far_outside_does_not_hide_what_is_typical(n, code) -> None:
+    rng = np.random.default_rng(1)
+    day = np.datetime64("2023-01-02") + rng.integers(0, 700, 600)
+    table = pd.DataFrame({"until": day.astype(str), "x": rng.normal(size=600)})
+    table.loc[: n - 1, "until"] = code
+    reason = ADMERCS().fit(table).explain(table.head(1), top=1)[0].reasons[0]
+    ends = [end.year for part in reason.typical.intervals for end in part]
+    assert 2018 <= min(ends) <= 2023
+    assert 2024 <= max(ends) <= 2031
+    assert " to 202" in reason.typical.text
+
+
 @pytest.mark.parametrize("dry", [0.951, 0.99, 0.994])
 @pytest.mark.parametrize("seed", range(6))
 def test_zero_is_said_as_zero(seed, dry) -> None:

@@ -156,6 +156,12 @@ def test_words():
     assert [*words_by_text(texts).values()] == [{"street"}, {"west", "street"}, {"école"}, set()]
 
 
+def test_more_words_than_a_language_has_are_none():
+    texts = TextCells.of(["one word", "another word", "three more words"])
+    assert len(words_of(texts, 3).words) == len(words_of(texts, 3, 6).words) == 6
+    assert [len(each) for each in words_of(texts, 3, 5)] == [0, 0, 0]
+
+
 def test_words_are_those_of_a_regular_expression():
     texts = list(dict.fromkeys(random_texts(20_000)))
     assert words_by_text(texts) == {text: text_oracles.words_of(text) for text in texts}

@@ -29,6 +29,7 @@ Curve = tuple[Floats, Floats]
 
 LEAST_SCORE = 0.1  # of an anomalous context that is worth telling
 NEGLIGIBLE = 0.02  # of a curve's height: the width of a line
+PEAK = 0.4  # bandwidths; a narrower region is the tip of a peak: a value that many rows share
 _SAME = 1e-12  # relative; sums of the same numbers in another order
 _ANY_CODE = (1 << 256) - 1
 
@@ -265,8 +266,9 @@ class ModelAccess:
         return self.n_missing(node) / max(1, self.sizes[node])
 
     def bandwidth(self, node: int) -> float:
-        """Return the width of the density's kernel."""
-        return float(self._likelihoods.bandwidth[self.slot(node)])
+        """Return the width of the density's kernel, or of the typical region where that is less."""
+        width = float(self._likelihoods.bandwidth[self.slot(node)])
+        return min([width, *(high - low for low, high in self._region_inside(node))])
 
     def typical_values(self, node: int) -> list[tuple[int, float]]:
         """Return the places of the typical values of a discrete target, with their shares."""
@@ -307,11 +309,28 @@ class ModelAccess:
         return None if tail is None else TailStep(self._likelihoods, self._forest.root, tail)
 
     def _typical_region(self, node: int) -> list[tuple[float, float]]:
-        known = typical_region(self._likelihoods, self.slot(node))
+        known = self._region_inside(node) or typical_region(self._likelihoods, self.slot(node))
         if known:
             return known
         x, heights = self.log_curve(node)  # all rows share a value: a peak between two grid points
         return [(float(x[heights.argmax()]),) * 2] if len(x) else [(-math.inf, math.inf)]
+
+    def _region_inside(self, node: int) -> list[tuple[float, float]]:
+        """Return a region of many values that is narrower than the kernel, without what is far.
+
+        A group far outside has widened the kernel there: it is no tip of a peak.
+        """
+        m, known = self.targets[node], typical_region(self._likelihoods, self.slot(node))
+        if not known or self.model.references is None:
+            return []
+        first, last = known[0][0], known[-1][1]
+        ranks = self.model.references.ranks
+        edges = ranks.edges[ranks.first[m] : ranks.first[m + 1]]
+        inside = edges[(edges > first) & (edges < last)]
+        peak = PEAK * self._likelihoods.bandwidth[self.slot(node)]
+        if last - first >= peak or len(inside) < max(2, len(edges) / 2):
+            return []
+        return [(float(inside[0]), float(inside[-1]))]
 
     def _cumulative(self, node: int) -> Curve:
         """Return points and the share of a node's rows that lie at or below each."""

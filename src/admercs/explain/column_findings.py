@@ -28,8 +28,9 @@ from admercs.table.date_texts import FIRST_SHORT_YEAR
 
 FindingKind = Literal["reading", "exceptions", "code", "look-alike", "duplicates", "gaps"]
 
-# log ω of a value in the tail that many rows may share and that is still far outside of the rest.
-_FAR = -3.0
+# log ω of a value in the tail that a tenth of the rows may share and that is still far outside of
+# the rest, and of a text that is so rare beside the one that it resembles.
+_OUTSIDE, _FAR = -2.3, -3.0
 # A code is so many times as far from the rest, and from other such values, as the rest is wide;
 # one that is often used need not be as far.
 _GAP, _USUAL_GAP = 3.0, 0.5
@@ -98,7 +99,7 @@ class ColumnWatch:
         beyond: dict[int, list[Ints]] = {}
         for m, rows, far in self._tail.far(piece.table.column):
             if self._model.schema.used[m].facet is None:
-                beyond.setdefault(m, []).append(rows[far < _FAR])
+                beyond.setdefault(m, []).append(rows[far < _OUTSIDE])
         for m, sides in beyond.items():
             rows, values = np.concatenate(sides), piece.table.column(m)
             _count(self._far.setdefault(m, {}), values[rows].tolist(), rows, piece)

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from admercs.arrays import Floats
-from admercs.explain.access import Model, ModelAccess
+from admercs.explain.access import PEAK, Model, ModelAccess
 from admercs.explain.column_words import ColumnWords, join, name_and_unit, percent
 from admercs.explain.conditions import Close, Worded, in_general, make_condition
 from admercs.explain.part_words import is_part, own_part, typical_parts
@@ -27,7 +27,6 @@ EVERYWHERE = (-math.inf, math.inf)
 # range, and of a condition, whose count may differ by 1% although densities smooth single values.
 ROUNDED_OFF, CONDITION_OFF = 0.01, 0.003
 MAX_REGIONS = 3
-PEAK = 0.4  # bandwidths; a narrower region is the tip of a peak: a value that many rows share
 SHIFT = 0.1  # of a region's width: rounding moves its ends by no more than that
 
 

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from admercs.arrays import Floats
+from admercs.explain.access import PEAK
 from admercs.explain.column_words import TICKS, ColumnWords, decimals_for, number
-from admercs.explain.model_words import PEAK, ModelWords
+from admercs.explain.model_words import ModelWords
 from admercs.explain.part_words import expected_part
 from admercs.explain.records import Repair, Value
 from admercs.explain.sentences import exchange_sentence, repair_sentence

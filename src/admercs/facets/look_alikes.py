@@ -40,6 +40,7 @@ from admercs.table.values import RawColumn
 
 _SPACES, _DIGITS = re.compile(r"\s+"), re.compile(r"\d")
 _MOST_WORDS = 1 << 32  # that are told apart
+_MOST_KNOWN = 1 << 20  # distinct words of a column; of more none is looked at
 _LARGEST, _LONGEST = 1 << 30, 1 << 12  # what a file may ask for
 
 
@@ -293,15 +294,18 @@ class Words(NamedTuple):
     words: list[str]  # in lower case
 
 
-def words_of(texts: TextCells, shortest: int) -> Words:
+def words_of(texts: TextCells, shortest: int, most_words: float = math.inf) -> Words:
     """Return the words of distinct texts that have so many letters at least, in lower case.
+
+    Return none of more than so many distinct ones: these are no words.
 
     Examples
     --------
     >>> words_of(TextCells.of(["541 West 25th Street, West of the park"]), 4).words
     ['west', 'street', 'park']
     """
-    pairs: list[tuple[Ints, TextCells]] = []
+    known: dict[str, int] = {}
+    numbers = [np.zeros(0, np.int64)]
     n_before = 0
     for block in texts.blocks():
         most = len(block.data) // shortest + 1
@@ -310,13 +314,12 @@ def words_of(texts: TextCells, shortest: int) -> Words:
         types = character_types(block.data)
         n = write_words(*block, types, shortest, out, stop, text)
         found = TextCells(out[: stop[n]], stop[: n + 1], np.zeros(n, np.int32))
-        pairs.append((text[:n] + n_before, found))
-        n_before += len(block.start) - 1
-    known: dict[str, int] = {}
-    numbers = [np.zeros(0, np.int64)]
-    for text, found in pairs:
         folded = [known.setdefault(word.casefold(), len(known)) for word in found.values]
-        numbers.append(text * _MOST_WORDS + np.array(folded, np.int64)[found.code])
+        if len(known) > most_words:
+            return Words(np.zeros(0, np.int64), np.zeros(0, np.int64), [])
+        word = np.array(folded, np.int64)[found.code]
+        numbers.append(np.unique((text[:n] + n_before) * _MOST_WORDS + word))
+        n_before += len(block.start) - 1
     text, word = np.divmod(np.unique(np.concatenate(numbers)), _MOST_WORDS)
     return Words(text, word, [*known])
 
@@ -339,8 +342,10 @@ class Spelling:
 
     def log_likelihoods(self, texts: TextCells, words: Words | None = None) -> Floats:
         """Return the log likelihood that each distinct text is right beside what it resembles."""
-        words = words_of(texts, self._shortest_word) if words is None else words
         found = self._texts.log_likelihoods(texts.values)
+        if not self._words.frequent:
+            return found
+        words = words_of(texts, self._shortest_word) if words is None else words
         np.minimum.at(found, words.text, self._words.log_likelihoods(words.words)[words.word])
         return found
 
@@ -352,7 +357,7 @@ def spelling_facet(
 
     Return None if nothing in it resembles anything.
     """
-    words = words_of(texts, settings.shortest_word)
+    words = words_of(texts, settings.shortest_word, _MOST_KNOWN)
     n = np.bincount(words.word, np.array([*counts.values()])[words.text], len(words.words))
     words_counts = dict(zip(words.words, n.astype(int).tolist(), strict=True))
     if not any(_some_is_rare(each, settings) for each in (counts, words_counts)):
