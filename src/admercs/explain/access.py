@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Bools, Bytes, Floats, Ints, ShortInts
+from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.density.likelihoods import CONTINUOUS
 from admercs.density.lookup import read_likelihood, to_log_density, typical_region, typical_values
 from admercs.method.feedback import mean_score
@@ -205,17 +205,6 @@ class ModelAccess:
         """Tell whether a row has more evidence than any training row."""
         return bool(evidence > self.model.evidence_quantiles[-1] * (1 + _SAME))
 
-    def profile(self, values: Floats) -> Bytes:
-        """Return rows as they are compared with training rows."""
-        known: Any = self.model.references  # only asked of models that compare rows
-        return np.asarray(known.ranks.profile(values))
-
-    def weights(self, own: Bytes) -> Floats:
-        """Return the weight of each training row that rows are compared with (rows x these)."""
-        known: Any = self.model.references
-        weights: Floats = known.weights(own)
-        return weights
-
     def odd_neighbours(self, weights: Floats) -> tuple[Ints, Floats]:
         """Return the numbers of the training rows a row is compared with, and what each adds."""
         known: Any = self.model.references
@@ -227,13 +216,17 @@ class ModelAccess:
         total: Ints = known.excess.sum(axis=1)
         return total
 
-    def nearest_row(self, own: Bytes, weights: Floats) -> tuple[int, Floats]:
-        """Return the nearest training row, and how far it is from the row in each attribute."""
-        known: Any = self.model.references
-        nearest = int(weights.argmax())
-        other = known.profile[:, [nearest]]
-        apart = [float(each[0, 0]) for each in known.ranks.differences(own, other)]
-        return int(known.row[nearest]), np.array(apart)
+    def nearest_rows(self, values: Floats) -> tuple[Floats, Ints, ShortInts]:
+        """Return, for some rows, how near the training rows are that they are compared with.
+
+        That is the weight of each (rows x these), the number of the nearest one, and how far away
+        it is in each attribute (attributes x rows).
+        """
+        known: Any = self.model.references  # only asked of models that compare rows
+        own = known.ranks.profile(values)
+        weights: Floats = known.weights(own)
+        nearest = weights.argmax(axis=1)
+        return weights, known.row[nearest], known.ranks.apart(own, known.profile[:, nearest])
 
     def is_far(self, values: Floats) -> Bools:
         """Tell which rows are at least twice as far from the nearest rows as the median row."""

@@ -39,6 +39,7 @@ _CODES = re.compile(
 _NEEDS_QUOTES = re.compile(r",| or | and |^\s|\s$|\s\s|^$")
 MAX_TEXT = 40  # characters of a category that are shown
 MAX_LISTED, MAX_LENGTH = 4, 60  # values named before a list is cut short, and their characters
+KNOWN = 256  # values of a column are kept in words
 _MOST_DIGITS = 15  # of a double
 # Steps of working values in a second, by their unit.
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -157,6 +158,8 @@ class ColumnWords:
     def read(self, text: str) -> float:
         """Return the working value of a number that was written without its column's unit."""
         said, _, unit = text.replace(",", "").partition(" ")
+        if not (unit or self.column.origin):
+            return float(said)
         size = Decimal(_TIME_UNITS[unit]) * TICKS.get(self.column.unit, 1) if unit else 1
         return float(Decimal(said) * size - self.column.origin)
 
@@ -269,16 +272,20 @@ class ColumnWords:
 
     def exact_text(self, x: float, apart: float = math.inf) -> str:
         """Write a value as it was recorded, without needless digits; ``apart`` remains visible."""
+        if apart == math.inf:
+            return self._recorded(x, self._shown)
         if self.column.display == "duration":
             return self.text(x, min(self.step, apart))
-        enough = (
-            self._enough + 1 if apart == math.inf else max(self._enough + 1, decimals_for(apart))
-        )
-        return self._recorded(x, max(0, enough))
+        return self._recorded(x, max(self._shown, decimals_for(apart)))
+
+    @cached_property
+    def _shown(self) -> int:
+        """The decimals of values that were recorded with far more."""
+        return max(0, self._enough + 1)
 
     @cached_property
     def _recorded(self) -> Callable[[float, int], str]:
-        return lru_cache(256)(self._as_recorded)  # the value of a row is told several times
+        return lru_cache(KNOWN)(self._as_recorded)  # the value of a row is told several times
 
     def _as_recorded(self, x: float, enough: int) -> str:
         """Write a value as it was recorded, or with so many decimals if it has far more."""

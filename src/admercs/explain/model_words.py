@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import groupby, pairwise
 
 import numpy as np
 
-from admercs.arrays import Floats
 from admercs.explain.access import PEAK, Model, ModelAccess
 from admercs.explain.column_words import ColumnWords, join, name_and_unit, percent
 from admercs.explain.conditions import Close, Worded, in_general, make_condition
@@ -27,6 +26,7 @@ EVERYWHERE = (-math.inf, math.inf)
 # range, and of a condition, whose count may differ by 1% although densities smooth single values.
 ROUNDED_OFF, CONDITION_OFF = 0.01, 0.003
 MAX_REGIONS = 3
+KNOWN = 1 << 12  # what is typical in nodes, or for a value there, is kept in words
 SHIFT = 0.1  # of a region's width: rounding moves its ends by no more than that
 
 
@@ -40,6 +40,8 @@ class ModelWords:
         self.column = cache(self._column)
         self.in_general = cache(self._in_general)
         self.usual_regions = cache(self._usual_regions)
+        self._recorded = cache(lambda node: 1.0 - self.access.share_missing(node))
+        self._typical = lru_cache(KNOWN)(self._typical_words)
 
     def _column(self, attribute: int) -> ColumnWords:
         name, unit = self._names[attribute]
@@ -47,34 +49,42 @@ class ModelWords:
         source = "" if column.facet is None else self.access.column_name(attribute)
         return ColumnWords(column, name, unit, self._step(attribute), source)
 
-    def described(self, node: int, row: Floats | None = None) -> tuple[tuple[Condition, ...], str]:
+    def described(
+        self, node: int, row: Sequence[float] | None = None
+    ) -> tuple[tuple[Condition, ...], str]:
         """Return a node's conditions, and a name for its rows, in words that hold for a row."""
         conditions, texts = [], []
-        for attribute, known, holds in self.in_general(node):
-            own = math.inf if row is None else float(row[attribute])
-            made = known
+        for attribute, words, usual, holds in self.in_general(node):
+            own, made = math.inf if row is None else row[attribute], usual
             if own != math.inf and (math.isnan(own) or not holds(own)):
                 allowed = self.access.ranges(node)[attribute]
                 close = self._close(attribute, self.access.sizes[node])
-                made = make_condition(self.column(attribute), allowed, own, close)
+                made = make_condition(words, allowed, own, close)
             if made is not None:
                 conditions.append(made[0])
-                texts.append(made[0].text + self.column(attribute).here(own, *made))
+                texts.append(made[0].text + words.here(own, *made))
         return tuple(conditions), subject(self.noun, texts, self.access.sizes[node])
 
-    def _in_general(self, node: int) -> list[tuple[int, Worded | None, Callable[[float], bool]]]:
+    def _in_general(
+        self, node: int
+    ) -> list[tuple[int, ColumnWords, Worded | None, Callable[[float], bool]]]:
         """Return the conditions of a node in words that hold for nearly all of its rows."""
         close = partial(self._close, n=self.access.sizes[node])
-        ranges = self.access.ranges(node).items()
-        return [(m, *in_general(self.column(m), each, close(m))) for m, each in ranges]
+        ranges = [(m, self.column(m), each) for m, each in self.access.ranges(node).items()]
+        return [(m, words, *in_general(words, each, close(m))) for m, words, each in ranges]
 
     def _usual_regions(self, node: int) -> tuple[Typical, list[Ends], list[Ends]]:
         return _regions(self.access, self.column(self.access.targets[node]), node, None)
 
+    def _inner(self, node: int) -> Ends:
+        """Return the ends of what does not lie far outside of the rest of the whole table."""
+        is_root = self.access.is_root(node)
+        return self.access.inner(self.access.targets[node]) if is_root else EVERYWHERE
+
     def typical(self, node: int, own: float | None = None) -> Typical:
         """Return what is typical for the target in a node, and so what is odd about ``own``."""
         access, words = self.access, self.column(self.access.targets[node])
-        recorded = 1.0 - access.share_missing(node)
+        recorded = self._recorded(node)
         if own is not None and math.isnan(own):
             text = f"{words.whole_name} recorded ({percent(recorded)})"
             return Typical("recorded", share=recorded, text=text)
@@ -82,18 +92,30 @@ class ModelWords:
             share = 1.0 - recorded
             text = f"{words.whole_name} empty ({percent(share)})"
             return Typical("missing", share=share, text=text)
+        if own is not None and access.continuous[access.targets[node]]:
+            _, region, near = self.usual_regions(node)
+            if _lies_in(own, region):
+                # What is as dense as typical values, but far outside, needs other words …
+                own = None if _lies_in(own, [self._inner(node)]) else own
+            elif not _lies_in(own, near):  # … and what the usual ones seem to hold.
+                own = None
+        elif own is not None and not is_part(words):
+            own = None
+        return self._typical(node, own)
+
+    def _typical_words(self, node: int, own: float | None) -> Typical:
+        """Return what is typical where it is recorded; `own` only if it needs other words."""
+        access, words = self.access, self.column(self.access.targets[node])
         if access.continuous[access.targets[node]]:
-            typical, region, near = self.usual_regions(node)
-            inner = access.inner(access.targets[node]) if access.is_root(node) else EVERYWHERE
-            if own is not None and _lies_in(own, region) and not _lies_in(own, [inner]):
-                # As dense as typical values, but far outside: so many rows share it.
-                side = (inner[0], math.inf) if own < inner[0] else (-math.inf, inner[1])
-                typical = _regions(access, words, node, own, side)[0]
-            elif own is not None and not _lies_in(own, region) and _lies_in(own, near):
-                typical = _regions(access, words, node, own)[0]
+            typical, region, _ = self.usual_regions(node)
+            if own is not None:
+                (low, high), within = self._inner(node), EVERYWHERE
+                if _lies_in(own, region):  # so many rows share it
+                    within = (low, math.inf) if own < low else (-math.inf, high)
+                typical = _regions(access, words, node, own, within)[0]
         else:
             typical = _values(words, access.typical_values(node), own)
-        if recorded >= 0.9:
+        if self._recorded(node) >= 0.9:
             return typical
         return replace(typical, text=f"{typical.text} where recorded")
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from admercs.arrays import Floats
 from admercs.explain.access import PEAK
 from admercs.explain.column_words import TICKS, ColumnWords, decimals_for, number
-from admercs.explain.model_words import ModelWords
+from admercs.explain.model_words import Ends, ModelWords
 from admercs.explain.part_words import expected_part
-from admercs.explain.records import Repair, Value
+from admercs.explain.records import Repair, Typical, Value
 from admercs.explain.sentences import exchange_sentence, repair_sentence
 from admercs.explain.slips import find_slip
 from admercs.facets.text_shape import E_MAIL
@@ -21,8 +22,20 @@ Unknown = dict[int, str | None]  # categories that the model does not know, by a
 # Of a value that is computed from others: its decimals, and the units of its last digit by which it
 # may differ from these.
 _EXACT_DECIMALS, _LAST_DIGITS = 4, 4
+KNOWN = 1 << 12  # values that are expected in nodes are kept in words
 _PER_RANGE = 10  # an expected number is written in so many steps of what is typical
 _TIME_STEPS = (86_400, 3_600, 60, 1)  # seconds
+
+
+class _Expected(NamedTuple):
+    """What a cell should have been, as far as it does not depend on the row."""
+
+    native: Value
+    about: str
+    text: str
+    apart: float  # from what it is: that must remain visible
+    ends: tuple[tuple[Value, Value], ...]  # of what is typical around it
+    typical: Typical | None
 
 
 class RepairWords:
@@ -30,17 +43,20 @@ class RepairWords:
 
     def __init__(self, words: ModelWords, usual: float) -> None:
         self._words, self._usual = words, usual
+        # Many rows of a node should have been the same.
+        self._regions = lru_cache(KNOWN)(self._typical_ends)
+        self._expected = lru_cache(KNOWN)(self._expectation)
 
-    def repair(self, found: Replacement, row: Floats, unknown: Unknown, evidence: float) -> Repair:
+    def repair(
+        self, found: Replacement, row: Sequence[float], unknown: Unknown, evidence: float
+    ) -> Repair:
         """Say what one or two cells should have been; `row` has the values they have."""
         removed, cells = found.removed, found.cells
         nodes = found.nodes or (None,) * len(cells)
         made = [
-            self._cell(cell, value, node, row, unknown)
+            self._cell(cell, value, node, row[cell], unknown.get(cell))
             for cell, value, node in zip(cells, found.values, nodes, strict=True)
         ]
-        for each in made:
-            each["evidence_removed"] = removed
         texts = [each["text"] for each in made]
         rest = f"{removed / evidence:.0%} of the evidence would be gone"
         left = evidence - removed
@@ -50,21 +66,55 @@ class RepairWords:
             text = repair_sentence(texts, rest)
         else:
             text = exchange_sentence([self._words.column(cell).name for cell in cells], rest)
-        others = tuple(Repair(**each) for each in made[1:])
-        return Repair(**{**made[0], "also": others, "text": text})
+        others = tuple(Repair(**each, evidence_removed=removed) for each in made[1:])
+        first = {**made[0], "text": text}
+        return Repair(**first, also=others, evidence_removed=removed)
 
     def _cell(
-        self, cell: int, value: float, node: int | None, row: Floats, unknown: Unknown
+        self, cell: int, value: float, node: int | None, own: float, raw: str | None
     ) -> dict[str, Any]:
         """Return the fields of the repair of one cell; its text is a clause."""
-        words, access, own = self._words.column(cell), self._words.access, float(row[cell])
-        origin = words.column.origin
-        region, about, apart = (value, value), "", math.inf
-        whole = region
+        words, (low, high) = self._words.column(cell), self._regions(cell, value, node)[0]
+        should = self._expected(cell, value, node, own if low == high else math.nan)
+        given = words.native(own)
+        was_given = raw if given is None else given
+        slip = "" if self._is_usual(cell, own) else _slip(was_given, should)
+        was = "missing" if math.isnan(own) else words.exact_text(own, should.apart)
+        if raw is not None:
+            was = words.category(raw)
+        text = f"{words.name} were {should.about}{should.text} instead of {was}"
+        if should.text == E_MAIL:
+            text = f"{words.whole_name} were {should.text}"
+        if math.isnan(own):
+            instead = "" if words.source else f" ({should.about}{should.text})"
+            text = f"{words.whole_name} were recorded{instead}"
+        return {
+            "column": self._words.access.column_name(cell),
+            "value": was_given,
+            "value_text": words.value_text(own, "" if raw is None else was, should.apart),
+            "expected": should.native,
+            "expected_text": expected_part(words, should.text),
+            "typical": should.typical,
+            "slip": slip,
+            "text": f"{text} ({slip})" if slip else text,
+        }
+
+    def _typical_ends(self, cell: int, value: float, node: int | None) -> tuple[Ends, Ends]:
+        """Return the ends of what is typical around an expected value, and of all that is."""
+        region = whole = (value, value)
+        access = self._words.access
         if node is not None and access.continuous[cell] and not math.isnan(value):
             regions = [*access.typical_region(node)]
             region = next((ends for ends in regions if ends[0] <= value <= ends[1]), region)
             whole = min(region, *regions)[0], max(ends[1] for ends in (region, *regions))
+        return region, whole
+
+    def _expectation(self, cell: int, value: float, node: int | None, own: float) -> _Expected:
+        """Put what is expected into words; what there is counts where a single value is typical."""
+        words, access = self._words.column(cell), self._words.access
+        origin, (region, whole) = words.column.origin, self._regions(cell, value, node)
+        about, apart = "", math.inf
+        if node is not None and access.continuous[cell] and not math.isnan(value):
             exact = round(value + origin, _EXACT_DECIMALS) - origin
             if words.is_number and abs(exact - value) <= _LAST_DIGITS * math.ulp(value + origin):
                 # By a relation: the likeliest value of a density has many digits.
@@ -72,42 +122,18 @@ class RepairWords:
             else:
                 if region[1] - region[0] < PEAK * access.bandwidth(node):
                     value = region[0] / 2 + region[1] / 2  # many rows share it
-                ends = region if region[1] > region[0] else _around(value, own, origin)
-                value, about = rounded(words, value, ends), "about "
-        given, raw = words.native(own), unknown.get(cell)
-        was_given = raw if given is None else given
-        slips = () if self._is_usual(cell, own) else (region, whole)
+                near = region if region[1] > region[0] else _around(value, own, origin)
+                value, about = rounded(words, value, near), "about "
+        native = words.native(value)
+        text = "empty" if math.isnan(value) else words.value_text(value)
+        if node is not None and not about and isinstance(native, float):
+            text = words.with_unit(number(native, _EXACT_DECIMALS))
         # The value may be another of the typical ones than the likeliest of all.
-        slip = next(filter(None, (self._slip(words, was_given, value, ends) for ends in slips)), "")
-        was = "missing" if math.isnan(own) else words.exact_text(own, apart)
-        if raw is not None:
-            was = words.category(raw)
-        should = "empty" if math.isnan(value) else words.value_text(value)
-        given_back = words.native(value)
-        if node is not None and not about and isinstance(given_back, float):
-            should = words.with_unit(number(given_back, _EXACT_DECIMALS))
-        text = f"{words.name} were {about}{should} instead of {was}"
-        if should == E_MAIL:
-            text = f"{words.whole_name} were {should}"
-        if math.isnan(own):
-            instead = "" if words.source else f" ({about}{should})"
-            text = f"{words.whole_name} were recorded{instead}"
-        return {
-            "column": access.column_name(cell),
-            "value": was_given,
-            "value_text": words.value_text(own, "" if raw is None else was, apart),
-            "expected": words.native(value),
-            "expected_text": expected_part(words, should),
-            "typical": None if node is None else self._words.typical(node),
-            "slip": slip,
-            "text": f"{text} ({slip})" if slip else text,
-        }
-
-    def _slip(
-        self, words: ColumnWords, own: Value, value: float, region: tuple[float, float]
-    ) -> str:
-        low, high = (words.native(end) if math.isfinite(end) else None for end in region)
-        return find_slip(own, words.native(value), low, high)
+        ends = tuple(
+            (_end(words, low), _end(words, high)) for low, high in dict.fromkeys((region, whole))
+        )
+        typical = None if node is None else self._words.typical(node)
+        return _Expected(native, about, text, apart, ends, typical)
 
     def _is_usual(self, cell: int, own: float) -> bool:
         """Tell whether a value is no slip, even if it looks like one: several rows have it.
@@ -123,6 +149,15 @@ class RepairWords:
         return access.own_count(root, own) > max(
             1, self._words.access.model.method.repairs.frequent * access.sizes[root]
         )
+
+
+def _slip(own: Value, should: _Expected) -> str:
+    slips = (find_slip(own, should.native, low, high) for low, high in should.ends)
+    return next(filter(None, slips), "")
+
+
+def _end(words: ColumnWords, x: float) -> Value:
+    return words.native(x) if math.isfinite(x) else None
 
 
 def _around(value: float, own: float, origin: float) -> tuple[float, float]:

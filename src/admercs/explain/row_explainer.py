@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from admercs.arrays import Bools, Bytes, Floats
+from admercs.arrays import Bools, Floats, Ints, ShortInts
 from admercs.explain import sentences
 from admercs.explain.access import association
 from admercs.explain.column_words import ColumnWords
@@ -28,6 +29,7 @@ from admercs.explain.records import (
 from admercs.explain.relation_words import broken_sentence
 from admercs.explain.repairs import RepairWords
 from admercs.explain.stated_words import (
+    StatedCell,
     StatedSource,
     stated_expectation,
     stated_sentence,
@@ -58,7 +60,20 @@ _OWN, _LEFT = 0.1, 0.5
 _SAME = 0.99
 
 
-@dataclass
+class RowLists(NamedTuple):
+    """What is known of a row, by attribute: lists are read faster than arrays, one by one."""
+
+    number: int
+    values: list[float]
+    leaves: list[int]
+    nodes: list[int]
+    log_omega: list[float]
+    cells: list[float]
+    relations: list[int]  # by which values are scored, or -1
+    evidence: dict[ReasonKind, list[float]]
+
+
+@dataclass(slots=True)
 class EvidenceView:
     """One part of the evidence: an attribute of the row, compared with the rows of a node."""
 
@@ -68,36 +83,39 @@ class EvidenceView:
     node: int
     evidence: float
     attributes: frozenset[int]  # the attributes involved
-    also: list[EvidenceView] = field(default_factory=list)
+    total: float  # its evidence and that of the views that are the same finding
+    also: tuple[EvidenceView, ...] = ()  # these
     culprits: tuple[int, ...] = ()  # the attributes whose wrong values the others follow from
 
-    @property
-    def total(self) -> float:
-        """Its evidence and that of the views that are the same finding."""
-        return (
-            self.evidence + sum([view.total for view in self.also]) if self.also else self.evidence
-        )
+    def add(self, others: Sequence[EvidenceView]) -> None:
+        """Join others that are the same finding."""
+        self.also += tuple(others)
+        self.total = self.evidence + sum([view.total for view in self.also])
 
 
 class RowExplainer:
     """Explains rows that were scored together."""
 
     def __init__(
-        self, words: ModelWords, rows: ScoredRows, repaired: Repaired, usual: float
-    ) -> None:
-        self.words, self.access = words, words.access
+        self, words: ModelWords, rows: ScoredRows, repaired: Repaired, usual: float,
+        top: int | None,
+    ) -> None:  # fmt: skip
+        """Get ready for giving at most ``top`` reasons; None for all."""
+        if top is not None and not is_count(top):
+            raise ValueError(f"top must be None or a number of reasons, 0 or more; it is {top!r}")
+        self.words, self.access, self.top = words, words.access, top
         self.repaired, self.repair_words, self.usual = repaired, RepairWords(words, usual), usual
         self.values, self.rows, parts = rows.values, rows, rows.parts
-        self.leaves, self.nodes = self.access.leaves(parts), parts.nodes(self.access.model)
-        self.log_omega = parts.log_likelihoods(self.access.model)
         evidence = {kind: getattr(parts, kind) for kind in KINDS}
         self.evidence = {kind: each for kind, each in evidence.items() if each is not None}
-        self._totals = {kind: each.sum(axis=0).tolist() for kind, each in self.evidence.items()}
+        self._totals = {
+            kind: self.evidence[kind].sum(axis=0) for kind in OF_ROW if kind in self.evidence
+        }
         # Anomalous contexts (leaves) with nearly the same rows have a common number.
         self.groups = similar_contexts(self.access)
         self.names = [self.access.column_name(m) for m in range(len(self.access.columns))]
         self._used = {column.position: m for m, column in enumerate(self.access.columns)}
-        self._stated_ones = np.flatnonzero(self.access.model.schema.is_stated).tolist()
+        self._stated_ones = set(np.flatnonzero(self.access.model.schema.is_stated).tolist())
         sources = {m: self.access.columns[m].sources[0] for m in self._stated_ones}
         self._told = {
             m: self._used[source] for m, source in sources.items() if source in self._used
@@ -106,83 +124,102 @@ class RowExplainer:
         self.association = association(parts)
         self._involved = cache(lambda m, node: frozenset((m, *self.access.ranges(node))))
         self.percentiles = self.access.percentiles(self.cells.sum(axis=0))
-        self._compared = (
-            -1,
-            np.empty((0, 0)),
-        )  # the last rows that were compared: the first, weights
+        model = self.access.model
+        likelihoods, leaves = parts.log_likelihoods(model), self.access.leaves(parts)
+        relations = np.full((), -1) if parts.relation is None else parts.relation
+        arrays = self.values, leaves, parts.nodes(model), likelihoods, self.cells, relations
+        self._arrays = np.broadcast_arrays(*arrays)
+        self._lists = lru_cache(1)(self._as_lists)
+        self._compared = lru_cache(1)(self._compare)
 
-    def explain(self, row: int, label: Any, top: int | None) -> RowExplanation:
-        """Explain one row with at most ``top`` reasons; None for all."""
-        if top is not None and not is_count(top):
-            raise ValueError(f"top must be None or a number of reasons, 0 or more; it is {top!r}")
-        cells = self.cells[:, row].tolist()
-        evidence = math.fsum(cells)
+    def _as_lists(self, first: int) -> list[RowLists]:
+        """Return rows from one on as lists."""
+        some = slice(first, first + TOGETHER)
+        lists = [array[:, some].T.tolist() for array in self._arrays]
+        evidence = {kind: array[:, some].T.tolist() for kind, array in self.evidence.items()}
+        return [
+            RowLists._make((k, *row, {kind: each[k - first] for kind, each in evidence.items()}))
+            for k, row in enumerate(zip(*lists, strict=True), first)
+        ]
+
+    def explain(self, row: int, label: Any) -> RowExplanation:
+        """Explain one row."""
+        here, top = self._lists(row - row % TOGETHER)[row % TOGETHER], self.top
+        evidence = math.fsum(here.cells)
         # Nearly every cell has a trace of evidence; merging traces would only take time.
         negligible = 0.0 if top is None else NEGLIGIBLE * evidence
         found = self.repaired.replacements[row]
         is_told = evidence > self.usual and bool(found) and found[0].removed > evidence / 2
         culprits = found[0].cells if is_told and not _is_open(found) else ()
-        views = self._merged_views(row, negligible, culprits)
+        views = self._merged_views(here, negligible, culprits)
         listed = views
         if top is not None:
             listed = [view for view in views[:top] if view.total >= MIN_SHARE * evidence]
         listed = sorted(listed, key=lambda view: view.kind in OF_ROW)
-        rest = evidence - math.fsum(view.total for view in listed)
+        rest = evidence - math.fsum([view.total for view in listed])
+        unknown = self.rows.unknown[row]
         repairs = tuple(
-            self.repair_words.repair(one, self.values[:, row], self.rows.unknown[row], evidence)
-            for one in found
+            [self.repair_words.repair(one, here.values, unknown, evidence) for one in found]
         )
         return RowExplanation(
             label=label,
             score=-math.expm1(-evidence),
             evidence=evidence,
             percentile=float(self.percentiles[row]),
-            reasons=tuple(self._reason(view, row, evidence) for view in listed),
+            reasons=tuple([self._reason(view, here, evidence) for view in listed]),
             rest=max(0.0, rest) if len(listed) < len(views) or negligible else 0.0,
             n_rest=len(views) - len(listed),
             by_association=bool(self.association[row] > evidence / 2),
-            cells=_by_name(self.names, cells),
+            cells=_by_name(self.names, here.cells),
             repairs=repairs,
             repair_text=repairs[0].text if is_told else "",
             beyond_training=self.access.is_beyond_training(evidence),
         )
 
     def _merged_views(
-        self, row: int, negligible: float, culprits: tuple[int, ...]
+        self, here: RowLists, negligible: float, culprits: tuple[int, ...]
     ) -> list[EvidenceView]:
         """Return the views of a row with more evidence than ``negligible``, strongest first.
 
         What follows from a wrong value of the ``culprits`` comes before all others.
         """
-        leaves = self.leaves[:, row].tolist()
+        patterns = self._views("pattern", here.nodes, here, negligible)
+        for view in patterns:
+            if (relation := here.relations[view.attribute]) >= 0:
+                view.kind = "relation"
+                view.attributes |= {*self.access.model.related[relation]}
+        causes, others = self._folded(patterns, here.number, culprits)
+        contexts = self._views("context", here.leaves, here, negligible)
+        views = _merge_relations(others) + _merge_contexts(contexts, self.groups)
+        for kind, totals in self._totals.items():
+            if (total := float(totals[here.number])) > negligible:
+                amounts = self.evidence[kind][:, here.number]
+                m = int(np.where(self._is_relation, 0.0, amounts).argmax())
+                node = self.access.roots[m]
+                involved = self._involved(m, node)
+                views.append(EvidenceView(kind, m, here.leaves[m], node, total, involved, total))
+        return causes + _strongest_first(views)
 
-        def view(kind: ReasonKind, m: int, node: int, evidence: float) -> EvidenceView:
-            return EvidenceView(kind, m, leaves[m], node, evidence, self._involved(m, node))
-
-        found: dict[ReasonKind, list[EvidenceView]] = {kind: [] for kind in KINDS}
-        for kind, amounts in self.evidence.items():
-            if kind in ("pattern", "context"):
-                nodes = self.nodes[:, row].tolist() if kind == "pattern" else leaves
-                for m, evidence in enumerate(amounts[:, row].tolist()):
-                    if evidence <= negligible:
-                        continue
-                    found[kind].append(view(kind, m, nodes[m], evidence))
-                    if (relation := self._relation(found[kind][-1], row)) is not None:
-                        found[kind][-1].kind = "relation"
-                        found[kind][-1].attributes |= {*self.access.model.related[relation]}
-            elif (total := self._totals[kind][row]) > negligible:
-                m = int(np.where(self._is_relation, 0.0, amounts[:, row]).argmax())
-                found[kind] = [view(kind, m, self.access.roots[m], total)]
-        causes, others = self._folded(found["pattern"], row, culprits)
-        found["pattern"] = _merge_relations(others)
-        found["context"] = _merge_contexts(found["context"], self.groups)
-        return causes + _strongest_first([view for views in found.values() for view in views])
+    def _views(
+        self, kind: ReasonKind, nodes: list[int], here: RowLists, negligible: float
+    ) -> list[EvidenceView]:
+        """Return the views of one kind, the strongest first."""
+        amounts = enumerate(here.evidence.get(kind, ()))
+        strong = sorted([(-each, m) for m, each in amounts if each > negligible])
+        return [
+            EvidenceView(
+                kind, m, here.leaves[m], nodes[m], -less, self._involved(m, nodes[m]), -less
+            )
+            for less, m in strong
+        ]
 
     def _folded(
         self, views: list[EvidenceView], row: int, culprits: tuple[int, ...]
     ) -> tuple[list[EvidenceView], list[EvidenceView]]:
-        """Fold what follows from wrong values under the views of these; return both kinds."""
-        views = _strongest_first(views)
+        """Fold what follows from wrong values under the views of these; return both kinds.
+
+        Of all the strongest come first.
+        """
         if not culprits:
             return [], views
         left = self.repaired.pattern[:, row]
@@ -199,7 +236,7 @@ class RowExplainer:
             if view in explained or any(_mirrors(view, cause) for cause in causes)
         ]
         causes[0].culprits = culprits
-        causes[0].also.extend(follows)
+        causes[0].add(follows)
         return causes, [view for view in others if view not in follows]
 
     def _is_of(self, culprits: tuple[int, ...], view: EvidenceView) -> bool:
@@ -211,61 +248,52 @@ class RowExplainer:
     def _is_relation(self) -> Bools:
         return np.isin(np.arange(len(self.values)), list(self.access.model.related))
 
-    def _relation(self, view: EvidenceView, row: int) -> int | None:
-        """Return the relation by which a value is scored, or None."""
-        known = self.rows.parts.relation
-        if known is None or view.kind not in ("pattern", "relation"):
-            return None
-        found = int(known[view.attribute, row])
-        return found if found >= 0 else None
-
-    def _reason(self, view: EvidenceView, row: int, evidence: float) -> Reason:
+    def _reason(self, view: EvidenceView, here: RowLists, evidence: float) -> Reason:
         """Put a view, and those that are the same finding, into words."""
-        attribute, others, values = view.attribute, _flat(view), self.values[:, row]
+        attribute, others, kind = view.attribute, _flat(view), view.kind
         # What is stated about a cell is told of its column, if that is used itself.
         told = self._told.get(attribute, attribute)
-        own, unseen = float(values[told]), self.rows.unknown[row].get(told)
+        own, unseen = here.values[told], self.rows.unknown[here.number].get(told)
         column = self.words.column(told)
         raw = _raw_text(column, own, unseen)
         value = column.native(own)
-        conditions, who = self.words.described(view.node, values)
-        make = partial(
-            Reason,
-            kind=view.kind,
-            target=column.column.name,
-            value=unseen if value is None else value,
-            value_text=column.value_text(own, raw),
-            conditions=conditions,
-            typical=None,
-            n=self.access.sizes[view.node],
-            likelihood=None,
-            evidence=view.total,
-            share=view.total / evidence if evidence > 0 else 0.0,
+        conditions, who = self.words.described(view.node, here.values)
+        says: dict[str, Any] = {"value_text": column.value_text(own, raw), "conditions": conditions}
+        cell = self.rows.stated[here.number].get(attribute)
+        is_stated = cell is not None and attribute in self._stated_ones
+        if is_stated and cell is not None:
+            says |= self._stated(kind, cell, attribute, here)
+        if kind == "context":
+            score = self.access.mean_score(view.leaf)
+            says["text"] = sentences.context_sentence(who, score)
+        elif kind in OF_ROW:
+            says |= self._neighbours(here) if kind == "neighbours" else self._isolation(here)
+        elif not is_stated:
+            says["likelihood"] = math.exp(here.log_omega[attribute])
+            if kind == "relation":
+                says |= self._broken(attribute, here)
+            else:
+                says["typical"] = typical = self.words.typical(view.node, own)
+                shown = visible(cell.texts[0] or "") if cell else self._time(attribute, here.values)
+                says["value_text"] = shown or says["value_text"]
+                text = self._pattern(who, view.node, own, typical, (raw, shown))
+                says["text"] = text + self._either(view, others, evidence)
+        return Reason(
+            kind=kind,
             context=view.leaf,
             node=view.node,
-            also=tuple(self._reason(other, row, evidence) for other in others),
+            n=self.access.sizes[view.node],
+            evidence=view.total,
+            share=view.total / evidence if evidence > 0 else 0.0,
+            also=tuple([self._reason(other, here, evidence) for other in others]),
+            **{
+                "target": column.column.name,
+                "value": unseen if value is None else value,
+                "typical": None,
+                "likelihood": None,
+                **says,
+            },
         )
-        cell = self.rows.stated[row].get(attribute)
-        is_stated = cell is not None and attribute in self._stated_ones
-        if view.kind == "context" or view.kind in OF_ROW or is_stated:
-            reason = self._stated(make(), attribute, row) if is_stated else make()
-            if view.kind == "context":
-                score = self.access.mean_score(view.leaf)
-                return replace(reason, text=sentences.context_sentence(who, score))
-            if view.kind in OF_ROW:
-                tell = self._neighbours if view.kind == "neighbours" else self._isolation
-                return tell(reason, row)
-            return reason
-        likelihood = math.exp(self.log_omega[attribute, row])
-        if (relation := self._relation(view, row)) is not None:
-            reason = make(conditions=(), likelihood=likelihood)
-            return self._broken(reason, relation, attribute, values)
-        typical = self.words.typical(view.node, own)
-        shown = self._time(attribute, values) if cell is None else visible(cell.texts[0] or "")
-        text = self._pattern(who, view.node, own, typical, (raw, shown))
-        text += self._either(view, others, evidence)
-        value_text = shown or make.keywords["value_text"]
-        return make(value_text=value_text, typical=typical, likelihood=likelihood, text=text)
 
     def _either(self, view: EvidenceView, others: list[EvidenceView], evidence: float) -> str:
         """Name the other attributes that do not fit, or that follow from wrong values."""
@@ -276,12 +304,12 @@ class RowExplainer:
         names = [self.words.column(other.attribute).name for other in others]
         return sentences.consequences_sentence(names, n) if n else sentences.either_sentence(names)
 
-    def _time(self, attribute: int, values: Floats) -> str:
+    def _time(self, attribute: int, values: list[float]) -> str:
         """Return the time of day of a date of which the hour is looked at; else nothing."""
         if not is_clock(self.words.column(attribute)) or math.isnan(values[attribute]):
             return ""
         date = self._used[self.access.columns[attribute].sources[0]]
-        moment = self.words.column(date).native(float(values[date]))
+        moment = self.words.column(date).native(values[date])
         return f"{moment:%H:%M}" if isinstance(moment, dt.datetime) else ""
 
     def _pattern(
@@ -299,20 +327,22 @@ class RowExplainer:
             return sentences.rarer_sentence(who, typical.text, more_frequent, clause)
         return sentences.pattern_sentence(who, column.whole_name, typical, clause)
 
-    def _stated(self, reason: Reason, attribute: int, row: int) -> Reason:
+    def _stated(
+        self, kind: str, cell: StatedCell, attribute: int, here: RowLists
+    ) -> dict[str, Any]:
         """Say what a facet states about a cell."""
-        column, cell = self.access.columns[attribute], self.rows.stated[row][attribute]
-        text, sources = cell.texts[0], [self._source(place) for place in column.sources]
+        column, says, text = self.access.columns[attribute], {}, cell.texts[0]
+        sources = [self._source(place) for place in column.sources]
         if attribute not in self._told:
             shown = f"{text}" if text is None else sources[0].write(text)
-            reason = replace(reason, target=self.names[attribute], value=text, value_text=shown)
-        cell = cell._replace(unread=self.rows.unknown[row].get(attribute) if text is None else None)
-        log_omega = float(self.log_omega[attribute, row])
-        if reason.kind != "pattern" or log_omega == 0:
-            return reason
+            says = {"target": self.names[attribute], "value": text, "value_text": shown}
+        unread = self.rows.unknown[here.number].get(attribute) if text is None else None
+        cell, log_omega = cell._replace(unread=unread), here.log_omega[attribute]
+        if kind != "pattern" or log_omega == 0:
+            return says
         said = stated_sentence(column, cell, sources, self.words.noun)
         usual = stated_expectation(column, cell, sources[0])
-        return replace(reason, likelihood=math.exp(log_omega), text=said, expected_text=usual)
+        return says | {"likelihood": math.exp(log_omega), "text": said, "expected_text": usual}
 
     def _source(self, place: int) -> StatedSource:
         """Return the name of a column of the table, and how what facets know of it is written."""
@@ -323,48 +353,54 @@ class RowExplainer:
         origin = words.column.origin
         return StatedSource(words.name, lambda text: words.value_text(float(text) - origin))
 
-    def _broken(self, reason: Reason, relation: int, attribute: int, values: Floats) -> Reason:
-        """Add the other columns of a relation that a row breaks, and how it does."""
+    def _broken(self, attribute: int, here: RowLists) -> dict[str, Any]:
+        """Name the other columns of a relation that a row breaks, and say how it does."""
+        relation = here.relations[attribute]
         others = [m for m in self.access.model.related[relation] if m != attribute]
         related = tuple(self.access.columns[m].name for m in others)
-        text = broken_sentence(self.words, relation, values)
-        return replace(reason, related=related, text=text)
+        text = broken_sentence(self.words, relation, self.values[:, here.number])
+        return {"conditions": (), "related": related, "text": text}
 
-    def _neighbours(self, reason: Reason, row: int) -> Reason:
-        """Add the training rows that a row is most like, and what is unusual about them."""
-        numbers, added = self.access.odd_neighbours(self._weights(row))
+    def _neighbours(self, here: RowLists) -> dict[str, Any]:
+        """Name the training rows that a row is most like, and what is unusual about them."""
+        weights = self._near(here.number)[0]
+        numbers, added = self.access.odd_neighbours(weights)
         found = [int(numbers[k]) for k in _foremost(added, NAMED_ROWS + 1)]
         # A training row is compared with itself, too.
-        own = label_text(self.rows.labels[row])
+        own = label_text(self.rows.labels[here.number])
         others = [number for number in found if self.rows.names(number) != own]
         rows = (others or found)[:NAMED_ROWS]
         labels = [self.rows.names(number) for number in rows]
-        names = self._foremost_names(self.evidence["neighbours"][:, row])
+        names = self._foremost_names(self.evidence["neighbours"][:, here.number])
         text = sentences.neighbours_sentence(self.words.noun, labels, names)
-        return replace(reason, rows=tuple(rows), labels=tuple(labels), text=text)
+        return {"rows": tuple(rows), "labels": tuple(labels), "text": text}
 
-    def _isolation(self, reason: Reason, row: int) -> Reason:
-        """Add the nearest training row, and in what it differs."""
-        own, weights = self._profile[:, [row]], self._weights(row)
-        nearest, apart = self.access.nearest_row(own, weights)
-        names = self._foremost_names(apart) if apart.any() else []
+    def _isolation(self, here: RowLists) -> dict[str, Any]:
+        """Name the nearest training row, and in what it differs."""
+        _, nearest, apart = self._near(here.number)
+        names = self._foremost_names(apart.astype(float)) if apart.any() else []
         # A row that differs in one column only is much like it, however few of them there are.
-        far = bool(self._is_far[row] and np.count_nonzero(apart) > 1)
+        far = bool(self._is_far[here.number] and np.count_nonzero(apart) > 1)
         label = self.rows.names(nearest)
         text = sentences.isolation_sentence(self.words.noun, label, names, far=far)
-        return replace(reason, rows=(nearest,), labels=(label,), text=text)
+        return {"rows": (nearest,), "labels": (label,), "text": text}
 
-    def _weights(self, row: int) -> Floats:
-        """Return the weights of the training rows that a row is compared with."""
-        first = row - row % TOGETHER
-        if first != self._compared[0]:
-            some = self._profile[:, first : first + TOGETHER]
-            self._compared = first, self.access.weights(some)
-        return self._compared[1][row - first]
+    def _near(self, row: int) -> tuple[Floats, int, ShortInts]:
+        """Return how near training rows are to a row, the nearest one, and how it differs."""
+        place = int(np.searchsorted(self._is_compared, row))
+        weights, nearest, apart = self._compared(place - place % TOGETHER)
+        place %= TOGETHER
+        return weights[place], int(nearest[place]), apart[:, place]
 
     @cached_property
-    def _profile(self) -> Bytes:
-        return self.access.profile(self.values)
+    def _is_compared(self) -> Ints:
+        """The rows of which something may be told that comes from comparing them with others."""
+        least = 0.0 if self.top is None else MIN_SHARE / 2 * self.cells.sum(axis=0)
+        return np.flatnonzero(np.any([each > least for each in self._totals.values()], axis=0))
+
+    def _compare(self, first: int) -> tuple[Floats, Ints, ShortInts]:
+        some = self._is_compared[first : first + TOGETHER]
+        return self.access.nearest_rows(np.ascontiguousarray(self.values[:, some]))
 
     @cached_property
     def _is_far(self) -> Bools:
@@ -392,6 +428,9 @@ def _is_open(found: list[Replacement]) -> bool:
 
 def _by_name(names: list[str], amounts: list[float]) -> dict[str, float]:
     """Add up what is credited to the same column."""
+    total = dict(zip(names, amounts, strict=True))
+    if len(total) == len(names):
+        return total
     total = dict.fromkeys(names, 0.0)
     for name, amount in zip(names, amounts, strict=True):
         total[name] += amount
@@ -415,7 +454,7 @@ def _flat(view: EvidenceView) -> list[EvidenceView]:
 
 def _alone(view: EvidenceView) -> EvidenceView:
     """Return a view without those that are the same finding."""
-    return replace(view, also=[]) if view.also else view
+    return replace(view, also=(), total=view.evidence) if view.also else view
 
 
 def _strongest_first(views: list[EvidenceView]) -> list[EvidenceView]:
@@ -423,24 +462,34 @@ def _strongest_first(views: list[EvidenceView]) -> list[EvidenceView]:
 
 
 def _merge_relations(views: list[EvidenceView]) -> list[EvidenceView]:
-    chosen = [_representative(group, views) for group in _relations(views)]
+    """Join views of one relation; of views, the strongest come first."""
+    groups = _relations(views)
+    if len(groups) == len(views):
+        return views
+    chosen = [_representative(group, views) for group in groups]
     # The view that represents a group may have more conditions than its strongest one, and so may
     # be the same finding as another group's.
-    groups = _relations(chosen)
+    groups = _relations(_strongest_first(chosen))
     for first, *others in groups:
-        first.also.extend(others)
+        if others:
+            first.add(others)
     return [group[0] for group in groups]
 
 
 def _relations(views: list[EvidenceView]) -> list[list[EvidenceView]]:
     """Group views of one relation: each one's target is among the conditions of the strongest."""
     groups: list[list[EvidenceView]] = []
-    for view in _strongest_first(views):
-        for group in groups:
-            if _mirrors(view, group[0]):
-                group.append(view)
-                break
+    place: dict[int, int] = {}  # of the group that begins with an attribute
+    for view in views:
+        mirrored = [
+            place[m]
+            for m in view.attributes
+            if m in place and view.attribute in groups[place[m]][0].attributes
+        ]
+        if mirrored:
+            groups[min(mirrored)].append(view)
         else:
+            place[view.attribute] = len(groups)
             groups.append([view])
     return groups
 
@@ -461,7 +510,7 @@ def _representative(group: list[EvidenceView], views: list[EvidenceView]) -> Evi
 
     strong = [view for view in group if view.total >= _STRONG * group[0].total]
     chosen = max(strong, key=lambda view: (involved(view), view.total, -view.attribute))
-    chosen.also.extend(view for view in group if view is not chosen)
+    chosen.add([view for view in group if view is not chosen])
     return chosen
 
 
@@ -475,5 +524,5 @@ def _merge_contexts(views: list[EvidenceView], groups: dict[int, int]) -> list[E
     for view in sorted(views, key=rank):
         first = kept.setdefault(groups.get(view.leaf, -1 - view.leaf), view)
         if first is not view:
-            first.also.append(view)
+            first.add([view])
     return list(kept.values())

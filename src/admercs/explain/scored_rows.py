@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import json
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -33,6 +34,18 @@ Chosen = NDArray[np.intp]  # numbers of some rows
 Names = Callable[[int], str]  # what training rows are called, by their numbers from 0
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Do not look for cycles of objects while many are made that are in none: it takes long."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_enabled:
+            gc.enable()
+
+
 @dataclass(frozen=True)
 class ScoredRows:
     """A few rows with everything that is known about them."""
@@ -52,9 +65,10 @@ class ScoredRows:
         """Explain these rows, with at most ``top`` reasons each; None for all."""
         search = RepairSearch(model)
         repaired = search.search(self.values, self.parts, self._stated_values(model))
-        explainer = RowExplainer(ModelWords(model, noun), self, repaired, search.usual)
-        rows = (explainer.explain(k, label, top) for k, label in enumerate(self.labels))
-        return Explanations(tuple(rows), frame)
+        explainer = RowExplainer(ModelWords(model, noun), self, repaired, search.usual, top)
+        with without_collection():
+            rows = tuple([explainer.explain(k, label) for k, label in enumerate(self.labels)])
+        return Explanations(rows, frame)
 
     def _stated_values(self, model: Model) -> Floats:
         """Return what facets state that cells should be, as working values; NaN where they don't.

@@ -27,6 +27,8 @@ _UNITS = {
     1 / 0.3048: ("feet", "m"),
     1 / 0.45359237: ("pounds", "kg"),
 }
+_TENS = {factor: factor ** (1 / _TENS_NARROW) for factor in (10.0, 100.0, 1000.0)}
+_WIDEST_UNITS = max(_UNITS) ** (1 / _UNIT_NARROW)
 _MARGIN = 0.1
 _DIGITS = 12  # of a number are compared
 _YEAR_WIDTH, _MONTH_WIDTH, _DAY_WIDTH = 120, 10, 40  # days
@@ -63,31 +65,31 @@ def _of_number(own: float, low: float, high: float) -> str:
     # A right value may lie a little outside of what is typical.
     margin = slack + min(width / 2, _MARGIN * size)
 
-    def leads(value: float) -> bool:
-        return low - margin <= value <= high + margin
-
+    least, most = low - margin, high + margin
     if (low > 0 > own) or (high < 0 < own):
-        return "wrong sign?" if leads(-own) else ""
+        return "wrong sign?" if least <= -own <= most else ""
     ratio = _ratio(low, high)
-    for factor in (10.0, 100.0, 1000.0):
-        if ratio <= factor ** (1 / _TENS_NARROW):
-            if leads(own / factor):
+    for factor, widest in _TENS.items():
+        if ratio <= widest:
+            if least <= own / factor <= most:
                 return f"{factor:,.0f} times too large?"
-            if leads(own * factor):
+            if least <= own * factor <= most:
                 return f"{factor:,.0f} times too small?"
     # What leads to what is typical is no further away than its ends.
     furthest = max(abs(own - low), abs(own - high)) + margin
-    if _DIGIT_NARROW * width <= furthest and any(
-        leads(each) and _DIGIT_NARROW * width <= abs(own - each) for each in _swapped_digits(own)
+    way = _DIGIT_NARROW * width
+    if way <= furthest and any(
+        least <= each <= most and way <= abs(own - each)
+        for each in _swapped_digits(own, max(way, least - own, own - most))
     ):
         return "digits swapped?"
     if width <= slack and _one_edit(_digits(own), _digits(low)):
         return "a wrong digit?"
-    for factor, (one, other) in _UNITS.items():
+    for factor, (one, other) in _UNITS.items() if ratio <= _WIDEST_UNITS else ():
         if ratio <= factor ** (1 / _UNIT_NARROW):
-            if leads(own / factor):
+            if least <= own / factor <= most:
                 return f"{one} instead of {other}?"
-            if leads(own * factor):
+            if least <= own * factor <= most:
                 return f"{other} instead of {one}?"
     return ""
 
@@ -105,14 +107,19 @@ def _digits(number: float) -> str:
     return f"{number:.{_DIGITS}g}"
 
 
-def _swapped_digits(number: float) -> Iterator[float]:
-    """Return the numbers that come from exchanging two neighbouring digits."""
+def _swapped_digits(number: float, least: float) -> Iterator[float]:
+    """Return the numbers that come from exchanging two neighbouring digits.
+
+    Those that differ by less than `least` need not be among them.
+    """
     text = _digits(number)
     if "e" in text:
         return
+    # Exchanging digits at a place changes a number by less than ten times that place.
+    last = len(text.partition(".")[0]) + 1 - (math.log10(least) if least > 0 else -math.inf)
     places = [k for k, character in enumerate(text) if character.isdigit()]
     for first, second in pairwise(places):
-        if text[first] != text[second]:
+        if first <= last and text[first] != text[second]:
             between = text[first + 1 : second]
             yield float(text[:first] + text[second] + between + text[first] + text[second + 1 :])
 

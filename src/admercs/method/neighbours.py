@@ -180,12 +180,7 @@ class ReferenceRows:
     def _apart(self, profile: Bytes, nearest: Nearest, away: Distances) -> Floats:
         near = away <= nearest.last[:, :1]
         row, other = np.nonzero(near)  # few pairs: the near references of one row after the other
-        own, theirs = profile[:, row].astype(np.int16), self.profile[:, other]
-        apart = np.where(self.ranks.is_nominal[:, None], 0, np.abs(own - theirs))
-        is_unlike = (own == NO_VALUE) != (theirs == NO_VALUE)
-        nominal = self.ranks.is_nominal
-        is_unlike[nominal] = own[nominal] != theirs[nominal]
-        apart[is_unlike] = UNLIKE
+        apart = self.ranks.apart(profile[:, row], self.profile[:, other])
         first = np.searchsorted(row, np.arange(profile.shape[1]))
         return np.add.reduceat(apart, first, axis=1, dtype=np.int64)
 

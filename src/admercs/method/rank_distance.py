@@ -110,6 +110,15 @@ class RankDistance(NamedTuple):
                     apart[(own == NO_VALUE) != (theirs == NO_VALUE)] = UNLIKE
             yield apart
 
+    def apart(self, own: Bytes, theirs: Bytes) -> NDArray[np.int16]:
+        """Return how far apart the rows of two profiles are, pair by pair (columns x pairs)."""
+        nominal = self.is_nominal
+        apart = np.where(nominal[:, None], 0, np.abs(own.astype(np.int16) - theirs))
+        is_unlike = (own == NO_VALUE) != (theirs == NO_VALUE)
+        is_unlike[nominal] = own[nominal] != theirs[nominal]
+        apart[is_unlike] = UNLIKE
+        return apart
+
     def distances(self, one: Bytes, other: Bytes) -> Distances:
         """Return how far apart rows of one profile are from those of another (one x other)."""
         away = np.zeros((one.shape[1], other.shape[1]), distance_type(len(one)))

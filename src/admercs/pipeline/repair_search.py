@@ -22,10 +22,11 @@ from admercs.pipeline.cell_changes import CellChanges
 from admercs.pipeline.expected_values import ExpectedValues
 from admercs.pipeline.model import QUANTILE_LEVELS, Model
 from admercs.pipeline.related_cells import RelatedCells
-from admercs.pipeline.score import Parts, Scorer
+from admercs.pipeline.score import Parts, Scorer, sum_in_order
 from admercs.table.columns import Column
 
 AT_ONCE = 1 << 21  # cells that are scored at a time
+_SAME = 1e-12  # relative; sums of the same numbers in another order
 
 
 class Replacement(NamedTuple):
@@ -203,20 +204,19 @@ class RepairSearch:
 
     def _removed(self, values: Floats, parts: Parts, trials: Trials, *, alone: bool) -> Floats:
         """Return the evidence that is removed; ``alone``: isolation of other cells stays."""
-        before = _own_cells(parts)
+        before = _own_evidence(parts)
         step, removed = max(1, AT_ONCE // len(values)), np.empty(len(trials.row))
         for start in range(0, len(removed), step):
             some = trials.only(np.arange(start, min(start + step, len(removed))))
             block = self._changes.made(values, parts.leaf, some.row, some.cells, some.values)
             if alone:
-                left = self._scorer.score_alone(block).pattern.sum(axis=0)
-                if parts.isolation is not None:
-                    isolation = parts.isolation[:, some.row]
-                    of_cells = np.take_along_axis(isolation, some.cells.T, axis=0)
-                    left += isolation.sum(axis=0) - of_cells.sum(axis=0)
+                left = sum_in_order(self._scorer.score_alone(block).pattern)
+                if parts.alone is not None and parts.isolation is not None:
+                    of_cells = parts.isolation[some.cells.T, some.row]
+                    left += parts.alone[some.row] - sum_in_order(of_cells)
             else:
-                left = _own_cells(self._scorer.score(block)).sum(axis=0)
-            removed[start : start + step] = before[:, some.row].sum(axis=0) - left
+                left = _own_evidence(self._scorer.score(block, cells=False))
+            removed[start : start + step] = before[some.row] - left
         return removed
 
     def _pairs(
@@ -245,7 +245,8 @@ class RepairSearch:
         for second in self._best(block, repaired, trials, least):
             first = firsts[second.row]
             removed = first.removed + second.removed
-            if first.row not in pairs or removed > pairs[first.row].removed:
+            # Two cells in either order remove the same: the one that removes more alone is first.
+            if first.row not in pairs or removed > (1 + _SAME) * pairs[first.row].removed:
                 pairs[first.row] = Replacement(
                     first.row, first.cells + second.cells, first.values + second.values,
                     first.nodes + second.nodes, removed,
@@ -273,11 +274,19 @@ def _own_cells(parts: Parts) -> Floats:
     return parts.pattern if parts.isolation is None else parts.pattern + parts.isolation
 
 
+def _own_evidence(parts: Parts) -> Floats:
+    """Return the evidence of each row that is not by association."""
+    own = sum_in_order(parts.pattern)
+    return own if parts.alone is None else own + parts.alone
+
+
 def _first_of_rows(trials: Trials, removed: Floats, most: int) -> Ints:
     """Return the trials of each row that remove most evidence, one per cell, in this order."""
     order = np.lexsort((trials.cells[:, 0], -removed, trials.row))
-    tried = np.column_stack((trials.row, trials.cells))[order]
-    order = order[np.sort(np.unique(tried, axis=0, return_index=True)[1])]
+    tried = trials.row[order]
+    for cell in trials.cells[order].T:
+        tried = tried * (1 + trials.cells.max(initial=0)) + cell
+    order = order[np.sort(np.unique(tried, return_index=True)[1])]
     row = trials.row[order]
     return order[np.arange(len(row)) - np.searchsorted(row, row) < most]
 
