@@ -29,7 +29,7 @@ ADDED = {
     "checks of files from strangers": 120,
     "large tables in less time": 350,
     "single rows in less time": 110,
-    "many rows explained in less time": 130,
+    "many rows explained in less time": 268,
     "keys and rows that repeat": 520,
     "look-alikes and gaps in columns": 100,
     "parts of dates": 360,
