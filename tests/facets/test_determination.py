@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from admercs import ADMERCS
 from admercs.facets.determination import (
+    choose_determiners,
     choose_pairs,
     code_values,
     count_pairs,
@@ -251,7 +252,24 @@ def test_a_value_with_many_values_of_its_own_is_not_scattered():
 def test_the_strongest_are_chosen():
     strengths = {(a, 9): 0.9 - a / 100 for a in range(9)} | {(3, 2): 0.4, (4, 2): 0.5}
     chosen = choose_pairs(strengths, [f"column {k}" for k in range(10)], Determined(least=0.5))
-    assert chosen == [(4, 2), *((a, 9) for a in range(5))]
+    assert chosen == [(4, 2), (3, 2), *((a, 9) for a in range(5))]
+
+
+@pytest.mark.parametrize(
+    ("share", "of_texts", "of_numbers"), [(0.0, 2, 2), (0.4, 2, 0), (0.8, 0, 0)]
+)
+def test_numbers_have_to_determine_each_other_nearly_completely(share, of_texts, of_numbers):
+    rng = np.random.default_rng(0)
+    a = rng.permutation(3000) % 300
+    b = np.where(rng.random(3000) < share, rng.permutation(3000) % 300, a)
+    tables = dict(
+        zip(pairs := [(0, 1), (1, 0)], sample_pairs(
+            read_frame(np.column_stack([a, b])), [False] * 2, pairs, 1.0), strict=True
+        )
+    )  # fmt: skip
+    for is_text, n in (([True, False], of_texts), ([False, False], of_numbers)):
+        chosen = choose_determiners(tables, ["a", "b"], is_text, 1.0, 60, Determined())
+        assert len(chosen.of_target) == n
 
 
 def test_too_many_values_and_other_kinds():

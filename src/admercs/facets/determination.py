@@ -266,7 +266,7 @@ def choose_pairs(
     """Return the strongest determiners of each column."""
     chosen: dict[int, list[Pair]] = defaultdict(list)
     for pair in sorted(strengths, key=lambda pair: (-strengths[pair], names[pair[0]])):
-        if strengths[pair] >= settings.least and len(chosen[pair[1]]) < settings.most:
+        if len(chosen[pair[1]]) < settings.most:
             chosen[pair[1]].append(pair)
     return [pair for b in sorted(chosen) for pair in chosen[b]]
 
@@ -285,17 +285,24 @@ class DeterminingPairs(NamedTuple):
 
 
 def choose_determiners(
-    tables: Mapping[Pair, PairTable], names: Sequence[str], share: float, smallest_leaf: int,
-    settings: Determined,
+    tables: Mapping[Pair, PairTable], names: Sequence[str], is_text: Sequence[bool], share: float,
+    smallest_leaf: int, settings: Determined,
 ) -> DeterminingPairs:  # fmt: skip
     """Return which columns determine others, by the pairs in a share of the groups."""
     most = share * settings.max_values
+    # Numbers are mostly near those of similar rows, which trees know.
+    least = {
+        (a, b): settings.least if is_text[a] or is_text[b] else settings.least_of_numbers
+        for a, b in tables
+    }
     known = {
         pair: strength
         for pair, table in tables.items()
-        if (strength := dependence(table, most, settings.scattered_repeats, smallest_leaf))
+        if (strength := dependence(table, most, settings.scattered_repeats, smallest_leaf)) > 0
+        and strength >= least[pair]
     }
-    strengths = {pair: dependence(tables[pair], most, settings.min_repeats) for pair in known}
+    found = {pair: dependence(tables[pair], most, settings.min_repeats) for pair in known}
+    strengths = {pair: own for pair, own in found.items() if own > 0 and own >= least[pair]}
     turned = choose_pairs({(b, a): known[a, b] for a, b in known}, names, settings)
     of_target = choose_pairs(strengths, names, settings)
     return DeterminingPairs(strengths, of_target, [(a, b) for b, a in turned])

@@ -130,7 +130,7 @@ def determined_facets(
     tables = yield Question(sample_pairs, merge_tables, places, (is_text, pairs, share))
     names = [columns[j].name for j in places]
     tables_of = dict(zip(pairs, tables, strict=True))
-    chosen = choose_determiners(tables_of, names, share, smallest_leaf, settings)
+    chosen = choose_determiners(tables_of, names, is_text, share, smallest_leaf, settings)
     if not chosen.wanted:
         return []
     most = 2 * settings.max_values
