@@ -9,12 +9,16 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
 from pyarrow import ipc
 
+from admercs.cli import console
+from admercs.cli.console import Style
 from admercs.cli.csvfile import ReadOptions
 from admercs.cli.errors import UserError
 from admercs.cli.reader import open_table
@@ -136,3 +140,24 @@ def test_a_view_in_a_database_reads_no_other_file(tmp_path: Path) -> None:
         database.execute(f"create view v as from read_csv('{tmp_path}/secret.csv')")
     with pytest.raises(UserError, match=r"cannot read d\.duckdb, v: Cannot access"):
         read(tmp_path / "d.duckdb")
+
+
+def test_errors_say_nothing_that_a_terminal_obeys(tmp_path: Path, run: Any) -> None:
+    (tmp_path / "a.csv").write_text("a\x1b[2J,b\x9b,c\u202e\n")
+    status, _, told = run("detect", str(tmp_path / "a.csv"))
+    assert status == 1
+    assert r"only the columns a\x1b[2J, b\x9b, c" in told
+    assert all(character.isprintable() for character in told.removesuffix("\n"))
+
+
+def test_values_are_shown_in_colour_without_what_a_terminal_obeys() -> None:
+    odd = "a\x1b[2J"
+    value = SimpleNamespace(
+        column=odd, label=odd, value_text=odd, expected_text=odd, slip=odd, text=odd
+    )
+    style = Style()
+    style.on = True
+    lines = console._value_lines(value, 1, style)
+    shown = r"a\x1b[2J"
+    assert lines[0].startswith(f"  1. \x1b[1m{shown}\x1b[0m   {shown}: \x1b[1;31m{shown}\x1b[0m, ")
+    assert lines[1] == f"     {shown}"

@@ -59,8 +59,12 @@ def counted(number: int, what: str) -> str:
 
 def filled(text: str, style: Style, first: str, indent: int = 5) -> list[str]:
     """Break a text into lines; ``first`` starts the first one, the others are indented."""
+    return _wrapped(clean(text), style, first, indent)
+
+
+def _wrapped(text: str, style: Style, first: str, indent: int = 5) -> list[str]:
     wrapper = textwrap.TextWrapper(style.width, first, " " * indent, break_on_hyphens=False)
-    return wrapper.wrap(clean(text)) or [first]
+    return wrapper.wrap(text) or [first]
 
 
 def rows_text(rows: Iterable[Any], style: Style) -> str:
@@ -94,9 +98,9 @@ def _value_lines(value: Any, rank: int, style: Style) -> list[str]:
 
     slip = f" ({value.slip})" if value.slip else ""
     expected = f", expected {value.expected_text}{slip}" if value.expected_text else ""
-    what = f"{value.column}: {style.accent(value.value_text)}{expected}"
-    head = f"  {rank}. {style.bold(label_text(value.label))}   "
-    return [*filled(what, style, head), *filled(value.text, style, "     ")]
+    what = f"{clean(value.column)}: {style.accent(clean(value.value_text))}{clean(expected)}"
+    head = f"  {rank}. {style.bold(clean(label_text(value.label)))}   "
+    return [*_wrapped(what, style, head), *filled(value.text, style, "     ")]
 
 
 def columns_text(
@@ -214,7 +218,7 @@ class Findings:
         minutes, rest = divmod(int(seconds), 60)
         duration = f"{minutes} min {rest} s" if seconds >= 60 else f"{seconds:.1f} s"
         return (
-            f"{style.bold(self.name)}: {counted(n_rows, 'row')}{learned}, "
+            f"{style.bold(clean(self.name))}: {counted(n_rows, 'row')}{learned}, "
             f"{counted(len(self.model.columns_), 'column')}, {duration}"
         )
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TextIO
 
+from admercs.cli.console import clean
 from admercs.cli.errors import DISK_FULL, UserError, os_error
 from admercs.cli.options import make_parser
 
@@ -59,7 +60,7 @@ def _guarded(arguments: Sequence[str], debug: bool) -> int:
         _drop_output()
         if debug:
             traceback.print_exc()
-        print(f"admercs: {told}", file=sys.stderr)
+        print(*map(clean, f"admercs: {told}".split("\n")), sep="\n", file=sys.stderr)
         return told.status
 
 
