@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -148,6 +148,7 @@ def test_what_is_passed_on_is_the_evidence_of_patterns_beyond_the_typical_row(
     assert np.array_equal(excess, np.rint(excess))
 
 
+@example(own=0.0, said=[0.0, 0.0, 1.0], typical=0.0, weight=1.1e-162)
 @given(
     own=st.floats(0, 1e3), said=st.lists(st.floats(0, 1e3), min_size=3, max_size=3),
     typical=st.floats(0, 10), weight=st.floats(0, 3),

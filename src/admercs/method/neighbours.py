@@ -124,7 +124,8 @@ class ReferenceRows:
         others = self.weight * np.maximum(0.0, nearest.evidence - self.typical)
         # √(e² + o²) − e, without losing digits where o is small
         both = np.sqrt(own * own + others * others) + own
-        return np.divide(others * others, both, out=np.zeros_like(own), where=others > 0)
+        # A square may be too small for a float.
+        return np.divide(others * others, both, out=np.zeros_like(own), where=both > 0)
 
     def credit(
         self, values: Floats, isolation: Floats, added: Floats, usual: Floats | None = None
