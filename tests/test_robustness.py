@@ -63,3 +63,17 @@ def test_the_ranking_hardly_moves(name: str, change: Change, bound: float) -> No
     before = auc(data.X, data.y)
     after = auc(change(data.X, np.random.default_rng(0)), data.y)
     assert after > before - bound
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_a_glaring_cell_is_found_among_two_hundred_quiet_columns(dependent: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 200))
+    if dependent:  # in groups of five
+        X = 0.7 * X + 0.7 * np.repeat(rng.normal(size=(5000, 40)), 5, axis=1)
+    rows, columns = rng.choice(5000, 20, replace=False), rng.integers(0, 200, 20)
+    X[rows, columns] = np.linspace(7, 25, 20) * rng.choice([-1, 1], 20)
+    model = ADMERCS().fit(X)
+    first = np.argsort(-model.scores_, kind="stable")[:50]
+    assert np.isin(rows, first).sum() >= 18
+    assert (model.predict(X)[rows] == -1).sum() >= 15

@@ -267,8 +267,12 @@ def test_numbers_have_to_determine_each_other_nearly_completely(share, of_texts,
             read_frame(np.column_stack([a, b])), [False] * 2, pairs, 1.0), strict=True
         )
     )  # fmt: skip
-    for is_text, n in (([True, False], of_texts), ([False, False], of_numbers)):
-        chosen = choose_determiners(tables, ["a", "b"], is_text, 1.0, 60, Determined())
+    for kinds, n in (
+        (["text", "integer"], of_texts),
+        (["text", "float"], (of_texts + of_numbers) // 2),
+        (["integer", "integer"], of_numbers),
+    ):
+        chosen = choose_determiners(tables, ["a", "b"], kinds, 1.0, 60, Determined())
         assert len(chosen.of_target) == n
 
 

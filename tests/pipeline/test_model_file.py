@@ -539,7 +539,7 @@ def test_damaged_headers_hold_what_no_writer_makes() -> None:
     assert all(any(written in text for text in texts) for written in WRITTEN.values())
 
 
-@pytest.mark.parametrize(("kind", "n"), [(Damaged, 200), (Headers, 100)])
+@pytest.mark.parametrize(("kind", "n"), [(Damaged, 200), (Headers, 300)])
 def test_random_damage(kind: type[Damaged] | type[Headers], n: int, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -285,16 +285,16 @@ class DeterminingPairs(NamedTuple):
 
 
 def choose_determiners(
-    tables: Mapping[Pair, PairTable], names: Sequence[str], is_text: Sequence[bool], share: float,
+    tables: Mapping[Pair, PairTable], names: Sequence[str], kinds: Sequence[Kind], share: float,
     smallest_leaf: int, settings: Determined,
 ) -> DeterminingPairs:  # fmt: skip
     """Return which columns determine others, by the pairs in a share of the groups."""
     most = share * settings.max_values
-    # Numbers are mostly near those of similar rows, which trees know.
-    least = {
-        (a, b): settings.least if is_text[a] or is_text[b] else settings.least_of_numbers
-        for a, b in tables
-    }
+    # Measures are mostly near those of similar rows, which trees know.
+    least = dict.fromkeys(tables, settings.least_of_numbers)
+    for a, b in tables:
+        if kinds[a] in TEXTS or (kinds[b] in TEXTS and kinds[a] != "float"):
+            least[a, b] = settings.least
     known = {
         pair: strength
         for pair, table in tables.items()

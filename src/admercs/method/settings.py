@@ -58,7 +58,7 @@ class Determined:
     # A column determines another one as far as it removes the other's exceptions from its most
     # frequent value: completely is 1.
     least: Share = 0.4
-    least_of_numbers: Share = 0.8  # where neither of the two is a text
+    least_of_numbers: Share = 0.75  # where neither of the two is a text, or A has fractions
     min_repeats: float = 3.0  # the least rows of its values, on average
     most: int = 5  # the columns that speak about another one at most
     prior: float = 2.0  # the rows as which the exceptions of all other groups count in a group

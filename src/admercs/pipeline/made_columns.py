@@ -112,7 +112,8 @@ def determined_facets(
     places = [j for j, column in enumerate(columns) if may_repeat(column)]
     if settings is None or len(places) < 2:
         return []
-    is_text = [columns[j].kind in TEXTS for j in places]
+    names, kinds = [columns[j].name for j in places], [columns[j].kind for j in places]
+    is_text = [kind in TEXTS for kind in kinds]
     share = settings.sample / summary.n_rows
     values = yield Question(sample_values, merge_tables, places, (is_text, share))
     repeats = [rows_per_value(table) for table in values]
@@ -128,9 +129,8 @@ def determined_facets(
     # The more pairs, the fewer rows of each are looked at.
     share = min(settings.sample, settings.effort // len(pairs)) / summary.n_rows
     tables = yield Question(sample_pairs, merge_tables, places, (is_text, pairs, share))
-    names = [columns[j].name for j in places]
     tables_of = dict(zip(pairs, tables, strict=True))
-    chosen = choose_determiners(tables_of, names, is_text, share, smallest_leaf, settings)
+    chosen = choose_determiners(tables_of, names, kinds, share, smallest_leaf, settings)
     if not chosen.wanted:
         return []
     most = 2 * settings.max_values
