@@ -13,9 +13,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyarrow import ipc
+from pyarrow import feather, ipc
 
 from admercs.cli import console
 from admercs.cli.console import Style
@@ -161,3 +163,27 @@ def test_values_are_shown_in_colour_without_what_a_terminal_obeys() -> None:
     shown = r"a\x1b[2J"
     assert lines[0].startswith(f"  1. \x1b[1m{shown}\x1b[0m   {shown}: \x1b[1;31m{shown}\x1b[0m, ")
     assert lines[1] == f"     {shown}"
+
+
+def test_numbers_of_half_precision(tmp_path: Path) -> None:
+    halves = pa.array(np.arange(60, dtype=np.float16))
+    feather.write_feather(pa.table({"half": halves, "x": range(60)}), tmp_path / "a.feather")
+    assert read(tmp_path / "a.feather") == ["half", "x"]
+
+
+@pytest.mark.parametrize("out", ["scores.csv", "scores.jsonl"])
+def test_dates_that_python_does_not_know_label_rows(tmp_path: Path, run: Any, out: str) -> None:
+    days = pa.array(range(3_000_000, 3_000_060), pa.int32()).cast(pa.date32())
+    table = pa.table({"day": days, "x": np.arange(60) % 7, "y": np.arange(60) % 5})
+    pq.write_table(table, tmp_path / "a.parquet")
+    for more in (["--id", "day"], ["--keep"]):
+        path = tmp_path / out
+        status, _, told = run("detect", str(tmp_path / "a.parquet"), "--out", str(path), *more)
+        assert (status, told) == (0, "")
+        assert "10183-09-22" in path.read_text()
+
+
+def test_a_header_whose_quote_ends_too_early(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('"a"x,b\n1,2\n')
+    with pytest.raises(UserError, match=r"a\.csv, line 1: "):
+        read(tmp_path / "a.csv")

@@ -449,6 +449,15 @@ SETTINGS: dict[str, list[Any]] = {
 }
 
 
+def test_counts_in_facets_are_numbers_of_rows(with_facets: Path, tmp_path: Path) -> None:
+    members = unpack(with_facets)
+    facets = [column["facet"] for column in members[HEADER]["schema"]["facets"]]
+    (_, (plain, *_)) = next(each["settings"] for each in facets if each["kind"] == "determined")
+    plain[2][0][2] = 2**64
+    pack(tmp_path / "model", members)
+    refuse(tmp_path / "model", "does not fit")
+
+
 @pytest.mark.parametrize(
     ("kind", "place", "value"),
     [

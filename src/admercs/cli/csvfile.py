@@ -348,7 +348,7 @@ def _check_csv(path: Path, layout: CsvLayout) -> None:
     csv.field_size_limit(MAX_LINE)
     with open_text(path, encoding, "surrogateescape") as stream:
         lines = islice(_decoded(stream, path, encoding), skip, None)
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        reader, start = csv.reader(lines, delimiter=delimiter, strict=True), 1
         try:
             width, start = len(next(reader, [])), reader.line_num + 1
             for fields in reader:

@@ -18,7 +18,7 @@ from admercs.cli.console import note
 from admercs.cli.errors import UserError, os_errors
 from admercs.cli.options import FIT_ROWS
 from admercs.cli.reader import SourceTable
-from admercs.cli.sinks import scratch_folder
+from admercs.cli.sinks import plain_values, scratch_folder
 from admercs.progress import ProgressPrinter
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _name(called: Mapping[int, str], otherwise: Callable[[int], str], row: int) 
 
 def _labels(table: pa.Table, id_columns: list[str]) -> list[str] | None:
     """Return the values of the label columns; without any, rows are called by their numbers."""
-    parts = [table.column(name).to_pylist() for name in id_columns]
+    parts = [plain_values(table.column(name)) for name in id_columns]
     return [
         " / ".join("missing" if value is None else str(value) for value in row)
         for row in zip(*parts, strict=True)

@@ -70,7 +70,9 @@ class Sink:
         """Write some rows."""
         with os_errors(self._path):
             if self._ending not in (".csv", ".parquet"):
-                for row in table.to_pylist():
+                columns = map(plain_values, table.columns)
+                for values in zip(*columns, strict=True):
+                    row = dict(zip(table.column_names, values, strict=True))
                     line = json.dumps(row, ensure_ascii=False, default=str)
                     self._stream.write(line.encode("utf-8", "replace") + b"\n")
                 return
@@ -137,6 +139,15 @@ def open_outputs(out: str | None, **paths: str | None) -> Iterator[Outputs]:
         elif out is not None:
             sink = stack.enter_context(Sink(streams["out"], out, ending))
         yield Outputs(sink, streams, wanted)
+
+
+def plain_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a column as Python's, or as texts where Python has no such dates."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = column.cast(pa.string()).to_pylist()
+    return values
 
 
 def results(

@@ -192,8 +192,10 @@ class SourceFinder:
             table = _read_arff(path, reading.encoding or "utf-8")
         # A name of its own: a query may read several.
         registered = f"admercs {name} {shown(path.resolve())}"
-        self._connection.register(registered, table)
-        return Source(name, f"select * from {quoted(registered)}", notes=notes)
+        source = Source(name, f"select * from {quoted(registered)}", notes=notes)
+        with source.errors():
+            self._connection.register(registered, table)
+        return source
 
     def _spool(self) -> Path:
         """Copy standard input to a file, since tables are read more than once."""

@@ -33,7 +33,9 @@ def read_feather(path: Path) -> pa.Table:
         with pa.memory_map(str(path)) as stream:
             table = ipc.open_file(stream).read_all()
         table.validate(full=True)  # else a damaged file would be read out of bounds
-        return table
+        # DuckDB has no numbers of half precision.
+        types = (pa.float32() if pa.types.is_float16(each) else each for each in table.schema.types)
+        return table.cast(pa.schema(zip(table.column_names, types, strict=True)))
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"cannot read {path}: {error}. It is damaged or was cut short.") from error
 

@@ -42,6 +42,7 @@ from admercs.facets.repeated_keys import (
 from admercs.facets.text_shape import text_length, text_part
 from admercs.facets.value_kind import KIND_WORDS, OTHER, value_kind
 from admercs.table.columns import Facet
+from admercs.table.schema import EXACT
 from admercs.table.text_cells import TextCells
 from admercs.table.values import Kind, RawColumn
 
@@ -152,7 +153,8 @@ def _is_of_type(value: Any, hint: Any) -> bool:
     if hint in (None, type(None)):
         return value is None
     if origin is not tuple:
-        return type(value) is hint and (hint is str or bool(abs(value) <= LARGEST))
+        most = {int: EXACT, float: LARGEST}
+        return type(value) is hint and (hint not in most or bool(abs(value) <= most[hint]))
     if len(args) == 2 and isinstance(args[1], EllipsisType):
         return type(value) is tuple and all(_is_of_type(each, args[0]) for each in value)
     return type(value) is tuple and len(value) == len(args) and all(map(_is_of_type, value, args))
