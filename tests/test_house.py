@@ -42,7 +42,7 @@ ADDED = {
     "similar rows by their labels": 15,
     "numbers and dates too large to read or to draw": 30,
     "columns and parameters of odd types": 45,
-    "damaged files of tables, pipes": 70,
+    "damaged files of tables, pipes": 75,
     "values written into other rows, a second form, gaps beside categories": 110,
     "values whose rows have nothing in common": 103,
     "misspelt words and numbers put right as others state them": 80,

@@ -187,3 +187,10 @@ def test_a_header_whose_quote_ends_too_early(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('"a"x,b\n1,2\n')
     with pytest.raises(UserError, match=r"a\.csv, line 1: "):
         read(tmp_path / "a.csv")
+
+
+def test_a_name_with_nul(tmp_path: Path) -> None:
+    """Between DuckDB and Arrow a name ends there."""
+    pq.write_table(pa.table({"a\0b": [1, 2], "x": [3, 4]}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"a column is called 'a\\x00b'"):
+        read(tmp_path / "a.parquet")

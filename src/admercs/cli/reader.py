@@ -142,6 +142,10 @@ def _table(
                 f"{source.name}: there is more than one column {twice[0]!r}. Give each column a "
                 "name of its own, such as b in select a as b."
             )
+        if odd := [name for name in relation.columns if "\0" in name]:
+            raise UserError(
+                f"{source.name}: a column is called {odd[0]!r}. Take NUL out of its name."
+            )
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         relation.create_view("admercs_source")
     numeric, nominal, ignore, label = (
