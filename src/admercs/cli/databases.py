@@ -142,7 +142,7 @@ def table_in_sqlite(path: Path, wanted: str | None, copy: Path) -> tuple[str, st
             )
             chosen = _choose(path, [name for (name,) in found], wanted)
             _copy(connection, quoted(chosen), copy)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeError) as error:
         raise UserError(f"cannot read {path}: {error}.") from error
     return chosen, f"select * from read_parquet({sql_text(str(copy))})"
 
