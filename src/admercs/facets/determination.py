@@ -37,6 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from admercs.arrays import Floats, Ints, Keys, scramble
+from admercs.facets.relation_sample import BLOCK
 from admercs.method.settings import Determined
 from admercs.table.frame import Frame
 from admercs.table.schema import EXACT
@@ -48,7 +49,6 @@ TEXTS: tuple[Kind, ...] = ("text", "mixed")
 KINDS: tuple[Kind, ...] = (*TEXTS, "boolean", "integer", "float", *TEMPORAL)
 PairCounts = dict[tuple[str, str | None], int]  # how often two values occur together; None: missing
 Pair = tuple[int, int]  # the positions of A and B
-BLOCK = 8192  # rows that are looked at together: their numbers stay in the cache
 
 
 class Group(NamedTuple):
@@ -189,14 +189,13 @@ def _some_rows(
     found: list[list[Ints]] = [[np.empty(0, np.int64)] for _ in places]
     for start in range(0, frame.n_rows, BLOCK):
         for own, column in zip(found, columns, strict=True):
-            part = (
-                None if isinstance(column, TextCells) else column.rows(slice(start, start + BLOCK))
-            )
-            if part is not None:
-                # One multiplication is random enough, and takes the least time.
-                bits = number_bits(part) * np.uint64(0x9E3779B97F4A7C15)
-                rows = np.flatnonzero(bits <= most) if share < 1 else np.arange(len(bits))
-                own.append(rows[~part.rows(rows).is_missing()] + start)
+            if isinstance(column, TextCells):
+                continue
+            part = column.rows(slice(start, start + BLOCK))
+            # One multiplication is random enough, and takes the least time.
+            bits = number_bits(part) * np.uint64(0x9E3779B97F4A7C15)
+            rows = np.flatnonzero(bits <= most) if share < 1 else np.arange(len(bits))
+            own.append(rows[~part.rows(rows).is_missing()] + start)
     for own, column in zip(found, columns, strict=True):
         if isinstance(column, TextCells):
             own.append(np.flatnonzero(np.append(column.hashes <= most, False)[column.code]))
